@@ -1,0 +1,54 @@
+# `make` alone prints the targets. Everything needs Go; the version that go.mod
+# names is fetched by any Go from 1.21 on.
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test packages lint race quick fuzz bench clean
+.NOTPARALLEL:
+
+GO       ?= go
+ARGS     ?=
+PKG      ?= ./...
+FUZZTIME ?= 10s
+BENCH    ?= .
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/darboux and bin/darboux-load
+	$(GO) build -o bin/darboux ./server
+	$(GO) build -o bin/darboux-load ./loadtest
+
+run: ## start the server on 127.0.0.1:5555; flags by ARGS="--loops 2"
+	$(GO) build -o bin/darboux ./server
+	exec bin/darboux $(ARGS)
+
+test: packages lint race quick ## all that must pass before a change lands; sets up what it needs
+
+packages: ## install the Debian packages that the tests use, if missing
+	@.ci/packages
+
+lint: ## gofmt, go vet, staticcheck
+	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './.*')); \
+	test -z "$$unformatted" || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet $(PKG)
+	$(GO) tool staticcheck $(PKG)
+
+race: ## the tests under the race detector
+	$(GO) test -race -count=1 $(PKG)
+
+quick: ## the tests without the race detector: those that count memory run only here
+	$(GO) test -count=1 $(PKG)
+
+fuzz: ## run each fuzz target for FUZZTIME=10s
+	@for package in $$($(GO) list $(PKG)); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			echo "$$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+		done; \
+	done
+
+bench: ## run the benchmarks; BENCH=regexp and PKG=./frame choose
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+clean: ## remove bin/
+	rm -rf bin

@@ -1,0 +1,84 @@
+package main
+
+import "time"
+
+// Options holds every setting of the daemon after all of them were checked: one
+// field for each flag, filled by the table in settings.go and by nothing else.
+type Options struct {
+	// TCP are the host:port addresses that serve Riemann clients; none is allowed.
+	TCP []string
+
+	// Loops is the number of event loops, at least 1.
+	Loops int
+	// Handlers is the number of handlers; 0 works bursts on the loops.
+	Handlers int
+	// RingSlots is the number of bursts that may be out at once, a power of two.
+	RingSlots int
+
+	// MaxFrame is the largest frame accepted, in bytes.
+	MaxFrame int64
+	// MaxEvent is the largest event taken, in bytes; larger ones are skipped.
+	MaxEvent int64
+	// ConnMemory bounds what one connection may hold, in bytes.
+	ConnMemory int64
+	// Memory bounds what all connections together may hold, in bytes.
+	Memory int64
+	// SocketBuffer caps each kernel socket buffer, in bytes; auto leaves them to the kernel.
+	SocketBuffer int64
+
+	// MaxConns bounds the open connections.
+	MaxConns int
+	// MaxConnsPerAddress bounds those of one peer address; 0 is no bound.
+	MaxConnsPerAddress int
+	// FrameTimeout is the window over which a peer must send at its least rate.
+	FrameTimeout time.Duration
+	// WriteTimeout is the window over which a peer must read at its least rate.
+	WriteTimeout time.Duration
+
+	// TTL is given to events that bring none; whole seconds.
+	TTL time.Duration
+	// ExpireEvery is the time between two runs of the reaper.
+	ExpireEvery time.Duration
+	// SelfEvents is the time between two rounds of self events; 0 is none.
+	SelfEvents time.Duration
+	// DrainTimeout bounds the drain at the end.
+	DrainTimeout time.Duration
+
+	// LogLevel is debug, info, warn or error.
+	LogLevel string
+	// LogFormat is text or json.
+	LogFormat string
+
+	// Config is the file that was read for settings; empty is none.
+	Config string
+	// Check asks to print the settings instead of starting.
+	Check bool
+	// Version asks to print the version instead of starting.
+	Version bool
+}
+
+// auto stands in a numeric field until resolve has put the real number there.
+const auto = -1
+
+// machine is what the values called auto are made from.
+type machine struct {
+	cores int // processors the process may use
+	files int // descriptors the process may open
+}
+
+// sparedFiles are the descriptors kept for other things than connections:
+// listeners, pollers, files and the runtime's own.
+const sparedFiles = 128
+
+// resolve puts a number wherever o still says auto.
+func (o *Options) resolve(m machine) {
+	if o.Loops == auto {
+		o.Loops = max(1, m.cores/4)
+	}
+	if o.Handlers == auto {
+		o.Handlers = max(1, m.cores)
+	}
+	if o.MaxConns == auto {
+		o.MaxConns = min(max(1, m.files-sparedFiles), mostConns)
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import "time"
+
+// A setting is one flag, with its DARBOUX_ variable and its key in a file.
+type setting struct {
+	name    string // as users know it, without dashes: "max-frame"
+	value   string // the word for its value in help and documents; empty: a switch
+	initial string // the default, as a user would write it
+	help    string // one line for --help and the README
+	from    sources
+	parse   func(text string) error // checks text and puts it into Options
+
+	given      // the text that counts, once it was chosen
+	bad   bool // parse refused it
+}
+
+// sources are the places where a setting may be given.
+type sources int
+
+const (
+	anywhere  sources = iota // flag, variable or file
+	notInFile                // flag or variable
+	flagOnly                 // flag
+)
+
+// The outer bounds of settings that have no more natural one. They exist so that
+// a slip of the pen (a unit too many) is an error instead of a broken server.
+const (
+	kib = int64(1) << 10
+	mib = int64(1) << 20
+	gib = int64(1) << 30
+
+	mostLoops    = 256
+	mostHandlers = 1024
+	mostSlots    = 1 << 16
+	mostConns    = 10_000_000
+	mostFrame    = gib
+	mostMemory   = 1024 * gib
+
+	// mostTTL keeps the default ttl exact in the 32-bit float of the wire.
+	mostTTL = (1 << 24) * time.Second
+)
+
+// settings returns the table of all settings with their defaults; parsing a
+// setting fills its field of o.
+func settings(o *Options) []*setting {
+	return []*setting{
+		{name: "tcp", value: "ADDR", initial: "127.0.0.1:5555", parse: addresses(&o.TCP),
+			help: "host:port that serves Riemann clients; repeatable, port 0 takes a free one, empty is off"},
+		{name: "udp", value: "ADDR", initial: "", parse: emptyOnly("datagrams are not served by this version"),
+			help: "only the empty value (off): datagrams are not served by this version"},
+		{name: "http", value: "ADDR", initial: "", parse: emptyOnly("HTTP is not served by this version"),
+			help: "only the empty value (off): HTTP is not served by this version"},
+
+		{name: "loops", value: "auto|N", initial: "auto", parse: autoOr(&o.Loops, wholeNumber(&o.Loops, 1, mostLoops)),
+			help: "event loops that own the sockets; auto is a quarter of the cores"},
+		{name: "handlers", value: "auto|N", initial: "auto", parse: autoOr(&o.Handlers, wholeNumber(&o.Handlers, 0, mostHandlers)),
+			help: "handlers that decode and answer; auto is the number of cores, 0 does their work on the loops"},
+		{name: "ring-slots", value: "N", initial: "1024", parse: powerOfTwo(&o.RingSlots, 2, mostSlots),
+			help: "bursts that may be with the handlers at once, a power of two"},
+
+		{name: "max-frame", value: "SIZE", initial: "16MiB", parse: size(&o.MaxFrame, kib, mostFrame),
+			help: "largest frame accepted, and largest reply; a longer one is answered with an error and the connection closed"},
+		{name: "max-event", value: "SIZE", initial: "1MiB", parse: size(&o.MaxEvent, kib, mostFrame),
+			help: "largest event taken; a larger one is skipped and counted, the rest of its Msg stands"},
+		{name: "conn-memory", value: "SIZE", initial: "256KiB", parse: size(&o.ConnMemory, 4*kib, gib),
+			help: "most bytes a connection may hold: frames waiting and replies not yet in the kernel"},
+		{name: "memory", value: "SIZE", initial: "1GiB", parse: size(&o.Memory, mib, mostMemory),
+			help: "most bytes all connections together may hold; half of it is for frames above --conn-memory"},
+		{name: "socket-buffer", value: "auto|SIZE", initial: "auto", parse: autoOr(&o.SocketBuffer, size(&o.SocketBuffer, 4*kib, gib)),
+			help: "cap of each kernel socket buffer; auto leaves it to the kernel"},
+
+		{name: "max-conns", value: "auto|N", initial: "auto", parse: autoOr(&o.MaxConns, wholeNumber(&o.MaxConns, 1, mostConns)),
+			help: "most open connections; auto is what the limit of open files allows"},
+		{name: "max-conns-per-address", value: "N", initial: "0", parse: wholeNumber(&o.MaxConnsPerAddress, 0, mostConns),
+			help: "most open connections of one peer address; 0 is no limit"},
+		{name: "frame-timeout", value: "DURATION", initial: "10s", parse: duration(&o.FrameTimeout, 100*time.Millisecond, 24*time.Hour),
+			help: "window over which a begun frame must arrive at 4 KiB a second or more"},
+		{name: "write-timeout", value: "DURATION", initial: "10s", parse: duration(&o.WriteTimeout, 100*time.Millisecond, 24*time.Hour),
+			help: "window over which replies must be read at 4 KiB a second or more"},
+
+		{name: "ttl", value: "DURATION", initial: "60s", parse: wholeSeconds(&o.TTL, time.Second, mostTTL),
+			help: "time to live of events that bring none, in whole seconds"},
+		{name: "expire-every", value: "DURATION", initial: "5s", parse: duration(&o.ExpireEvery, 10*time.Millisecond, 24*time.Hour),
+			help: "time between two runs that take expired events out of the index"},
+		{name: "self-events", value: "DURATION", initial: "10s", parse: zeroOr(&o.SelfEvents, duration(&o.SelfEvents, 100*time.Millisecond, time.Hour)),
+			help: "time between two rounds of the server's own counters as events; 0 is off"},
+		{name: "drain-timeout", value: "DURATION", initial: "20s", parse: duration(&o.DrainTimeout, 100*time.Millisecond, time.Hour),
+			help: "most time from SIGTERM or SIGINT until connections are closed, answered or not"},
+
+		{name: "log-level", value: "LEVEL", initial: "info", parse: oneOf(&o.LogLevel, "debug", "info", "warn", "error"),
+			help: "least level of log lines: debug, info, warn or error"},
+		{name: "log-format", value: "FORMAT", initial: "text", parse: oneOf(&o.LogFormat, "text", "json"),
+			help: "form of log lines: text or json"},
+
+		{name: "config", value: "FILE", initial: "", from: notInFile, parse: anyText(&o.Config),
+			help: "file of settings, key = value a line; flags and variables win over it"},
+		{name: "check", initial: "false", from: flagOnly, parse: yesOrNo(&o.Check),
+			help: "check all settings, print them and end"},
+		{name: "version", initial: "false", from: flagOnly, parse: yesOrNo(&o.Version),
+			help: "print the version and end"},
+	}
+}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var testMachine = machine{cores: 8, files: 1024}
+
+// settingsFile writes a settings file and returns its path.
+func settingsFile(t *testing.T, lines string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "darboux.conf")
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDefaultsAreValid(t *testing.T) {
+	o, table, err := load(nil, nil, testMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"127.0.0.1:5555"}; !reflect.DeepEqual(o.TCP, want) {
+		t.Errorf("TCP = %v, want %v", o.TCP, want)
+	}
+	if o.Loops != 2 || o.Handlers != 8 || o.MaxConns != 1024-sparedFiles {
+		t.Errorf("on 8 cores with 1024 files: loops %d, handlers %d, max-conns %d", o.Loops, o.Handlers, o.MaxConns)
+	}
+	if o.MaxFrame != 16<<20 || o.MaxEvent != 1<<20 || o.ConnMemory != 256<<10 || o.Memory != 1<<30 {
+		t.Errorf("sizes: %+v", o)
+	}
+	for _, s := range table {
+		if s.origin != "default" {
+			t.Errorf("%s comes from %q with nothing given", s.name, s.origin)
+		}
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	path := settingsFile(t, "handlers = 1\nloops = 1\nring-slots = 16\nttl = 1m\n")
+	environ := []string{"DARBOUX_HANDLERS=2", "DARBOUX_LOOPS=2", "DARBOUX_RING_SLOTS=32", "PATH=/bin"}
+	o, table, err := load([]string{"--handlers", "3", "--loops=3", "--config", path}, environ, testMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []struct {
+		name, origin string
+		got, want    any
+	}{
+		{"handlers", "flag", o.Handlers, 3},
+		{"loops", "flag", o.Loops, 3},
+		{"ring-slots", "DARBOUX_RING_SLOTS", o.RingSlots, 32},
+		{"ttl", path + ":4", o.TTL, time.Minute},
+		{"expire-every", "default", o.ExpireEvery, 5 * time.Second},
+	}
+	for _, r := range rows {
+		if r.got != r.want {
+			t.Errorf("%s = %v, want %v", r.name, r.got, r.want)
+		}
+		if origin := settingNamed(table, r.name).origin; origin != r.origin {
+			t.Errorf("%s comes from %q, want %q", r.name, origin, r.origin)
+		}
+	}
+}
+
+func TestConfigMayBeNamedByAVariable(t *testing.T) {
+	path := settingsFile(t, "handlers = 7")
+	o, _, err := load(nil, []string{"DARBOUX_CONFIG=" + path}, testMachine)
+	if err != nil || o.Handlers != 7 {
+		t.Errorf("handlers = %v, error %v", o, err)
+	}
+}
+
+func TestValues(t *testing.T) {
+	rows := []struct {
+		flag string
+		got  func(o *Options) any
+		want any // an error's text if it is an error
+	}{
+		{"--max-frame=64MiB", func(o *Options) any { return o.MaxFrame }, int64(64 << 20)},
+		{"--max-frame=64MB", func(o *Options) any { return o.MaxFrame }, int64(64e6)},
+		{"--max-frame=65536", func(o *Options) any { return o.MaxFrame }, int64(65536)},
+		{"--max-frame=1KiB", func(o *Options) any { return o.MaxFrame }, int64(1024)},
+		{"--max-frame=1023", nil, `--max-frame "1023" (flag): must be a size such as 64KiB, from 1KiB to 1GiB`},
+		{"--max-frame=-1", nil, `--max-frame "-1" (flag): must be a size`},
+		{"--max-frame=many", nil, `--max-frame "many" (flag): must be a size`},
+		{"--max-frame=99999999999999999999GiB", nil, "must be a size"},
+		{"--max-frame=", nil, `--max-frame "" (flag): must be a size`},
+		{"--loops=auto", func(o *Options) any { return o.Loops }, 2},
+		{"--loops=256", func(o *Options) any { return o.Loops }, 256},
+		{"--loops=0", nil, `--loops "0" (flag): must be a whole number from 1 to 256, or auto`},
+		{"--loops=257", nil, "from 1 to 256"},
+		{"--handlers=0", func(o *Options) any { return o.Handlers }, 0},
+		{"--handlers=1.5", nil, "must be a whole number from 0 to 1024, or auto"},
+		{"--ring-slots=64", func(o *Options) any { return o.RingSlots }, 64},
+		{"--ring-slots=63", nil, `--ring-slots "63" (flag): must be a power of two from 2 to 65536`},
+		{"--ring-slots=1", nil, "from 2 to 65536"},
+		{"--ttl=90s", func(o *Options) any { return o.TTL }, 90 * time.Second},
+		{"--ttl=1.5s", nil, "whole seconds"},
+		{"--ttl=0", nil, "whole seconds"},
+		{"--expire-every=1h", func(o *Options) any { return o.ExpireEvery }, time.Hour},
+		{"--expire-every=5", nil, "must be a duration such as 1m30s"},
+		{"--self-events=0", func(o *Options) any { return o.SelfEvents }, time.Duration(0)},
+		{"--self-events=1ms", nil, "from 100ms to 1h0m0s, or 0"},
+		{"--drain-timeout=0", nil, "must be a duration"},
+		{"--tcp=", func(o *Options) any { return o.TCP }, []string(nil)},
+		{"--tcp=a:1, b:2", func(o *Options) any { return o.TCP }, []string{"a:1", "b:2"}},
+		{"--tcp=[::1]:0", func(o *Options) any { return o.TCP }, []string{"[::1]:0"}},
+		{"--tcp=localhost", nil, `"localhost" is not`},
+		{"--tcp=a:65536", nil, `the port of "a:65536" is not a number from 0 to 65535`},
+		{"--tcp=a:http", nil, `the port of "a:http"`},
+		{"--udp=", func(o *Options) any { return o.Loops }, 2},
+		{"--udp=127.0.0.1:5555", nil, `--udp "127.0.0.1:5555" (flag): must be empty: datagrams are not served`},
+		{"--http=127.0.0.1:5556", nil, `--http "127.0.0.1:5556" (flag): must be empty: HTTP is not served`},
+		{"--log-level=debug", func(o *Options) any { return o.LogLevel }, "debug"},
+		{"--log-level=loud", nil, `must be debug or info or warn or error`},
+		{"--log-format=xml", nil, `--log-format "xml" (flag): must be text or json`},
+		{"--max-conns=10", func(o *Options) any { return o.MaxConns }, 10},
+		{"--max-conns=0", nil, "from 1 to 10000000, or auto"},
+		{"--check=perhaps", nil, "must be true or false"},
+		{"--nonsense=1", nil, "flag provided but not defined: -nonsense"},
+		{"nonsense", nil, `unexpected argument "nonsense"`},
+		{"--memory=16MiB", nil, `--memory "16MiB" (flag): half of it is the reserve for large frames and must hold one of --max-frame "16MiB" (default): give at least 32MiB`},
+		{"--conn-memory=1GiB", nil, `split over 2 loops, must hold one connection's --conn-memory "1GiB" (flag): give at least 4GiB`},
+	}
+	for _, r := range rows {
+		t.Run(r.flag, func(t *testing.T) {
+			o, _, err := load([]string{r.flag}, nil, testMachine)
+			if r.got == nil {
+				if err == nil || !strings.Contains(err.Error(), r.want.(string)) {
+					t.Fatalf("error %v, want %q in it", err, r.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.got(o); !reflect.DeepEqual(got, r.want) {
+				t.Errorf("got %v, want %v", got, r.want)
+			}
+		})
+	}
+}
+
+func TestTCPFlagRepeats(t *testing.T) {
+	o, _, err := load([]string{"--tcp", "a:1", "--tcp", "b:2,c:3"}, []string{"DARBOUX_TCP=d:4"}, testMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a:1", "b:2", "c:3"}; !reflect.DeepEqual(o.TCP, want) {
+		t.Errorf("TCP = %v, want %v", o.TCP, want)
+	}
+}
+
+// Whoever has six mistakes in three places learns of all six at once.
+func TestAllErrorsAtOnce(t *testing.T) {
+	path := settingsFile(t, strings.Join([]string{
+		"# a comment", "", "ttl = soon", "lops = 2", "just words", "expire-every = 5s", "expire-every = 6s", "version = true",
+	}, "\n"))
+	args := []string{"--loops", "x", "--bogus", "--max-frame", "1TiB", "stray", "--memory=1MiB", "--config", path}
+	environ := []string{"DARBOUX_RING_SLOTS=3", "DARBOUX_TYPO=1", "DARBOUX_CHECK=1"}
+	_, _, err := load(args, environ, testMachine)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		`--loops "x" (flag): must be a whole number from 1 to 256, or auto`,
+		`-bogus`,
+		`--max-frame "1TiB" (flag): must be a size`,
+		`unexpected argument "stray"`,
+		`--ring-slots "3" (DARBOUX_RING_SLOTS): must be a power of two`,
+		`DARBOUX_TYPO="1" sets nothing`,
+		`DARBOUX_CHECK="1" sets nothing`,
+		`--ttl "soon" (` + path + `:3): must be`,
+		path + `:4: key "lops" (value "2") sets nothing`,
+		path + `:5: "just words" is not of the form key = value`,
+		path + `:7: key "expire-every" (value "6s") stands at ` + path + `:6 already`,
+		path + `:8: key "version" (value "true") sets nothing in a file`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("missing: %s", want)
+		}
+	}
+	if lines := strings.Count(err.Error(), "\n") + 1; lines != 12 {
+		t.Errorf("%d lines of errors, want 12:\n%v", lines, err)
+	}
+}
+
+func TestMissingConfigFile(t *testing.T) {
+	_, _, err := load([]string{"--config", "/nonexistent/darboux.conf"}, nil, testMachine)
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "--config") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestFileSyntax(t *testing.T) {
+	o := &Options{}
+	found, err := readLines(settings(o), "f", strings.NewReader(
+		"\n  # alone\n tcp = a:1, b:2 # behind\nlog-level=debug\t# tab\nmax-frame =\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := layer{"tcp": {"a:1, b:2", "f:3"}, "log-level": {"debug", "f:4"}, "max-frame": {"", "f:5"}}
+	if !reflect.DeepEqual(found, want) {
+		t.Errorf("got %v, want %v", found, want)
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	_, table, err := load([]string{"--loops", "x", "--help"}, nil, testMachine)
+	if !errors.Is(err, flag.ErrHelp) {
+		t.Fatalf("error %v, want flag.ErrHelp", err)
+	}
+	var out bytes.Buffer
+	printHelp(&out, table)
+	for _, s := range table {
+		if !strings.Contains(out.String(), "--"+s.name) || !strings.Contains(out.String(), s.help) {
+			t.Errorf("help does not speak of --%s", s.name)
+		}
+	}
+}
+
+// What --check prints is a settings file that sets the same.
+func TestPrintedSettingsReadBack(t *testing.T) {
+	first, table, err := load([]string{"--tcp", "a:1,[::1]:2", "--loops=3", "--max-frame=2MB", "--self-events=0"}, nil, testMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	printSettings(&out, first, table)
+	path := settingsFile(t, out.String())
+	second, _, err := load([]string{"--config", path}, nil, testMachine)
+	if err != nil {
+		t.Fatalf("%v in:\n%s", err, out.String())
+	}
+	first.Config = path
+	if !reflect.DeepEqual(first, second) {
+		t.Errorf("printed:\n%s\nread back as %+v\nwant         %+v", out.String(), second, first)
+	}
+	if !strings.Contains(out.String(), "handlers = auto                    # default, here 8\n") {
+		t.Errorf("no note of what auto came to:\n%s", out.String())
+	}
+}
+
+func TestSizeTextReadsBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int64Range(1, mostMemory).Draw(t, "n") << rapid.IntRange(0, 12).Draw(t, "shift")
+		var back int64
+		if err := size(&back, 0, n)(sizeText(n)); err != nil || back != n {
+			t.Fatalf("%d is written %q, read as %d, %v", n, sizeText(n), back, err)
+		}
+	})
+}
+
+func FuzzSettingsFile(f *testing.F) {
+	f.Add("loops = 2\n# x\ntcp = a:1 # y")
+	f.Add("=\n==\n#\nloops")
+	f.Fuzz(func(t *testing.T, text string) {
+		table := settings(&Options{})
+		found, err := readLines(table, "f", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		var again strings.Builder
+		for key, g := range found {
+			again.WriteString(key + "=" + g.text + "\n")
+		}
+		back, err := readLines(table, "f", strings.NewReader(again.String()))
+		if err != nil {
+			t.Fatalf("%q was read, but %q: %v", text, again.String(), err)
+		}
+		for key, g := range found {
+			if back[key].text != g.text {
+				t.Errorf("%s: %q became %q", key, g.text, back[key].text)
+			}
+		}
+		if len(back) != len(found) {
+			t.Errorf("%d settings became %d", len(found), len(back))
+		}
+	})
+}
