@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"darboux/handlers/riemann"
+)
+
+// taken notes what a round of self events gives to the index.
+type taken []string
+
+func (s *taken) Apply(events []riemann.Event, now int64, refused []bool) int {
+	for i := range events {
+		e := &events[i]
+		var tags []string
+		for it := e.Tags(); it.Next(); {
+			tags = append(tags, string(it.Tag))
+		}
+		*s = append(*s, fmt.Sprintf("%s|%s|%s|%v|%v|%v|%v|%v", e.HostBytes(), e.ServiceBytes(), e.DescriptionBytes(),
+			e.Metric().Int, e.TTL, e.TimeMicros, now, tags))
+	}
+	return 0
+}
+
+func TestSelfEventsRound(t *testing.T) {
+	value := int64(41)
+	table := []metric{
+		{"frames answered", "Frames that got their reply.", counter, func() int64 { value++; return value }},
+		{"connections open", "Connections open now.", gauge, func() int64 { return 0 }},
+	}
+	var got taken
+	s := newSelfEvents("here", 10*time.Second, table, &got)
+	s.round(time.UnixMicro(7_000_001))
+	s.round(time.UnixMicro(8_000_000))
+	want := []string{
+		"here|darboux frames answered|Frames that got their reply.|42|30|7000001|7000001|[darboux counter]",
+		"here|darboux connections open|Connections open now.|0|30|7000001|7000001|[darboux gauge]",
+		"here|darboux frames answered|Frames that got their reply.|43|30|8000000|8000000|[darboux counter]",
+		"here|darboux connections open|Connections open now.|0|30|8000000|8000000|[darboux gauge]",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestCheckMetricsCatches(t *testing.T) {
+	zero := func() int64 { return 0 }
+	many := make([]metric, mostMetrics+1)
+	for i := range many {
+		many[i] = metric{fmt.Sprintf("m%d", i), "Help.", counter, zero}
+	}
+	for name, table := range map[string][]metric{
+		"twice":     {{"a b", "Help.", counter, zero}, {"a b", "Help.", gauge, zero}},
+		"form":      {{"a_b", "Help.", counter, zero}},
+		"no help":   {{"a b", "", counter, zero}},
+		"no kind":   {{"a b", "Help.", "", zero}},
+		"too many":  many,
+		"a blank":   {{"a  b", "Help.", counter, zero}},
+		"uppercase": {{"A", "Help.", counter, zero}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if text, _ := recover().(string); !strings.HasPrefix(text, "BUG: ") {
+					t.Errorf("recovered %q, want a BUG panic", text)
+				}
+			}()
+			checkMetrics(table)
+			t.Error("the table was taken")
+		})
+	}
+	checkMetrics(many[:mostMetrics])
+}
