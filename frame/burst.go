@@ -1,0 +1,104 @@
+package frame
+
+import (
+	"sync/atomic"
+
+	"github.com/valyala/bytebufferpool"
+)
+
+// Home is where a burst goes when a handler lets go of it: its loop.
+type Home interface {
+	// GiveBack takes the burst back. Any goroutine may call it, for a burst
+	// that it owns; there is always room.
+	GiveBack(b *Burst)
+}
+
+// Burst is the whole frames that one connection had ready, contiguous, with room
+// for their replies. A connection has at most one burst out, so its frames are
+// worked and answered in order whichever handler takes it.
+//
+// A burst belongs to its loop until the loop's push returns true, then to the
+// handler that pops it until it is given back; its buffers go with it. Only the
+// gone mark crosses: the loop may set it at any time.
+type Burst struct {
+	In     []byte   // whole frames; only read
+	Store  []byte   // the buffer that In lies in
+	Claim  int      // bytes of Extra that Store takes up
+	Next   int      // offset in In of the first frame that is not answered
+	Out    []byte   // replies, appended by the Worker
+	Window int      // bytes in Out from which on the Worker begins no further frame
+	Peer   string   // the other side's address, for reports
+	Kind   int      // which of the Protocols the burst is of
+	Status Status   // the Worker's last word, set when the burst is given back
+	Home   Home     // who gets it back
+	Owner  int      // the loop's mark of the connection; no business of a handler
+	State  any      // a Worker's own, kept while a frame is worked in slices; nil at push and at Done
+	Extra  *Reserve // where room for a reply larger than the window comes from; nil: nowhere
+
+	gone     atomic.Bool
+	reserved int
+	buffer   *bytebufferpool.ByteBuffer
+}
+
+// SetGone marks that nobody waits for the replies any more. Only the loop that
+// owns the connection calls it, while the burst is out.
+func (b *Burst) SetGone() { b.gone.Store(true) }
+
+// Gone reports whether the connection is closed. A Worker asks before each frame
+// and slice, and stops.
+func (b *Burst) Gone() bool { return b.gone.Load() }
+
+// Left returns the frames that are not answered yet.
+func (b *Burst) Left() []byte { return b.In[b.Next:] }
+
+// Start gives the burst a reply buffer. The loop calls it before it pushes.
+func (b *Burst) Start() {
+	if b.buffer == nil {
+		b.buffer = replies.Get()
+		b.Out = b.buffer.B[:0]
+	}
+}
+
+// TakeReply moves the replies out of the burst, together with their buffer and
+// what is reserved for them.
+func (b *Burst) TakeReply() Reply {
+	b.buffer.B = b.Out
+	r := Reply{buffer: b.buffer, reserve: b.Extra, reserved: b.reserved}
+	b.Out, b.buffer, b.reserved = nil, nil, 0
+	return r
+}
+
+// Clear makes the burst fit to be used again. The loop calls it when it owns the
+// burst and has taken the reply and the input buffer out.
+func (b *Burst) Clear() {
+	if b.buffer != nil {
+		panic("BUG: burst cleared with its reply in it")
+	}
+	*b = Burst{}
+}
+
+// Grow asks for room for n more bytes in Out. Up to Window and one reply of
+// MaxSmallReply the room is the burst's own; what is above comes from Extra, and
+// false says that Extra has no room now. On false Out is as it was.
+func (b *Burst) Grow(n int) bool {
+	need := len(b.Out) + n
+	if need <= cap(b.Out) {
+		return true
+	}
+	size := max(need, min(2*cap(b.Out), need+MaxSmallReply))
+	over := size - b.Window - MaxSmallReply - b.reserved
+	if over > 0 {
+		if b.Extra == nil || !b.Extra.TryTake(over) {
+			return false
+		}
+		b.reserved += over
+	}
+	grown := make([]byte, len(b.Out), size)
+	copy(grown, b.Out)
+	b.Out = grown
+	return true
+}
+
+// MaxSmallReply is the size in bytes up to which a reply needs no room but its
+// burst's own: the window of a connection is stretched by at most one of them.
+const MaxSmallReply = 64 << 10

@@ -1,0 +1,44 @@
+package frame
+
+// Status is what a Worker says of a burst when it lets go of it.
+type Status uint8
+
+const (
+	// Done: every frame is answered, or the burst is gone.
+	Done Status = iota
+	// Blocked: the window is full of replies; the burst goes back to its loop
+	// with the frames that are left, and is taken up again when there is room.
+	Blocked
+	// Yielded: one slice of a long frame is worked; others go first, then the
+	// burst is taken up again.
+	Yielded
+)
+
+// Worker works the frames of bursts. It has scratch memory of its own, so each
+// goroutine that works bursts has its own Worker.
+type Worker interface {
+	// Work answers the frames of b from b.Next on, in order, appending to
+	// b.Out. It looks at b.Gone before each frame and slice. It never blocks
+	// on a socket and keeps nothing of b after it returns.
+	Work(b *Burst) Status
+}
+
+// Protocol is all that distinguishes one way in from another.
+type Protocol struct {
+	// Name is the protocol's name in log lines and metrics.
+	Name string
+	// MaxFrame is the longest frame taken, without its header.
+	MaxFrame Limit
+	// Cut counts the whole frames at the head of a stream; see
+	// CutLengthPrefixed for the contract.
+	Cut func(b []byte, max Limit, room int) (Cut, error)
+	// NewWorker makes a Worker; it is called once for each goroutine that
+	// works bursts, before any burst is pushed.
+	NewWorker func() Worker
+	// Refuse appends the reply to a frame that Cut refused with err; after it
+	// the connection is closed, lingering.
+	Refuse func(dst []byte, err error) []byte
+	// Describe says what err's bytes look like, for the log: the name of
+	// another protocol that knocked at the wrong door, or "".
+	Describe func(err error) string
+}

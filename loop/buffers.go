@@ -1,0 +1,64 @@
+package loop
+
+import (
+	"math/bits"
+
+	"darboux/frame"
+)
+
+const (
+	smallestBuffer = 1 << 10
+	largestBuffer  = 64 << 10 // larger buffers are rare, and made as they are needed
+	bufferClasses  = 7        // 1, 2, 4, 8, 16, 32, 64 KiB
+	pageSize       = 4 << 10
+	// keepBuffers is how many bytes of free buffers a loop keeps, over all classes.
+	keepBuffers = 8 << 20
+)
+
+// buffers is a loop's own free lists of input buffers, by size class.
+type buffers struct {
+	free [bufferClasses][][]byte
+	kept int // bytes in free
+}
+
+// sizeFor is the capacity of the buffer that get(n) returns.
+func sizeFor(n int) int {
+	if n > largestBuffer {
+		return (n + pageSize - 1) &^ (pageSize - 1)
+	}
+	return smallestBuffer << class(n)
+}
+
+func class(n int) int {
+	if n <= smallestBuffer {
+		return 0
+	}
+	return bits.Len(uint((n - 1) / smallestBuffer))
+}
+
+// get returns an empty buffer with room for n bytes.
+func (b *buffers) get(n int) []byte {
+	if n <= largestBuffer {
+		list := &b.free[class(n)]
+		if last := len(*list) - 1; last >= 0 {
+			buf := (*list)[last]
+			*list = (*list)[:last]
+			b.kept -= cap(buf)
+			return buf
+		}
+	}
+	return make([]byte, 0, sizeFor(n))
+}
+
+// put takes a buffer back that get returned. Its bytes must not be touched
+// afterwards.
+func (b *buffers) put(buf []byte) {
+	frame.Poison(buf)
+	size := cap(buf)
+	if size > largestBuffer || b.kept+size > keepBuffers {
+		return
+	}
+	list := &b.free[class(size)]
+	*list = append(*list, buf[:0])
+	b.kept += size
+}

@@ -1,0 +1,209 @@
+package loop
+
+import "darboux/frame"
+
+// dispatch hands over the frames that a connection has ready, unless it has a burst
+// out already, must wait for its window or a turn, or all credits are out.
+func (l *Loop) dispatch(c *Conn) {
+	cut, ok := l.ready(c)
+	if !ok || c.places[forTurn] != nil || !l.takeCredit(c) {
+		return
+	}
+	if c.burst == nil {
+		l.fill(c, cut)
+	}
+	l.push(c)
+}
+
+// dispatchNext is dispatch after the connection's turn in this round is used: where
+// bursts are worked on the loop, others go first.
+func (l *Loop) dispatchNext(c *Conn) {
+	if l.workers == nil {
+		l.dispatch(c)
+		return
+	}
+	if _, ok := l.ready(c); ok {
+		l.waitForTurn(c)
+	}
+}
+
+// ready reports whether there is something to hand over and room for its replies: a
+// burst that waits here, or the frames of a cut.
+func (l *Loop) ready(c *Conn) (frame.Cut, bool) {
+	if c.where == out || c.unsent > lowMark {
+		return frame.Cut{}, false
+	}
+	if c.burst != nil {
+		return frame.Cut{}, true
+	}
+	cut := l.cut(c)
+	return cut, cut.Frames > 0
+}
+
+// cut looks for whole frames at the head of what is received. A frame that is
+// refused lets those in front of it be worked first.
+func (l *Loop) cut(c *Conn) frame.Cut {
+	if len(c.unread()) == 0 || c.refusal != nil {
+		return frame.Cut{}
+	}
+	cut, err := c.protocol.Cut(c.unread(), c.protocol.MaxFrame, BurstSize)
+	if cut.Frames == 0 {
+		c.need = cut.Need
+		if err != nil {
+			l.refuse(c, err)
+		}
+	}
+	return cut
+}
+
+// takeCredit takes a credit for a burst, or puts the connection in line for one.
+func (l *Loop) takeCredit(c *Conn) bool {
+	if l.workers != nil {
+		return true
+	}
+	if l.credits == 0 {
+		l.enqueue(forCredit, c)
+		return false
+	}
+	l.dequeue(forCredit, c)
+	l.credits--
+	return true
+}
+
+// fill makes a burst of the whole frames at the head of what is received. Whichever
+// is shorter is copied: the burst, or what follows it.
+func (l *Loop) fill(c *Conn, cut frame.Cut) {
+	b := l.newBurst()
+	b.Peer, b.Kind, b.Home, b.Owner, b.Extra = c.peer, c.kind, l, c.fd, l.shared.reserve
+	l.tally.add(framesCut, cut.Frames)
+	if c.places[silent] != nil {
+		l.dequeue(silent, c)
+	}
+	rest := c.unread()[cut.Bytes:]
+	if len(rest) > cut.Bytes {
+		b.Store = append(l.buffers.get(cut.Bytes), c.unread()[:cut.Bytes]...)
+		b.In = b.Store
+		l.hold(c, cap(b.Store))
+		c.inOff += cut.Bytes
+	} else {
+		l.moveInput(c, b, cut.Bytes)
+	}
+	c.burst, c.need = b, cut.Need
+}
+
+// moveInput gives the input buffer to the burst and copies what follows its frames.
+func (l *Loop) moveInput(c *Conn, b *frame.Burst, n int) {
+	b.Store, b.In = c.in, c.unread()[:n]
+	rest := c.unread()[n:]
+	if c.claimed() {
+		b.Claim, c.claim = c.claim.Bytes, nil
+	}
+	c.in, c.inOff = nil, 0
+	if len(rest) > 0 {
+		c.in = append(l.buffers.get(len(rest)), rest...)
+		l.hold(c, cap(c.in))
+	}
+}
+
+func (l *Loop) newBurst() *frame.Burst {
+	last := len(l.spare) - 1
+	if last < 0 {
+		return new(frame.Burst)
+	}
+	b := l.spare[last]
+	l.spare = l.spare[:last]
+	return b
+}
+
+// push lets a burst out. From here it is the handler's until it comes back.
+func (l *Loop) push(c *Conn) {
+	b := c.burst
+	b.Start()
+	b.Window = Window - c.unsent
+	c.where = out
+	l.tally.add(burstsPushed, 1)
+	l.tally.add(burstsOut, 1)
+	if l.workers != nil {
+		l.work(c)
+		return
+	}
+	if !l.cfg.Ring.Push(b) {
+		panic("BUG: the ring is full, though there are no more credits than slots")
+	}
+}
+
+// GiveBack takes a burst from a handler. Any goroutine may call it.
+func (l *Loop) GiveBack(b *frame.Burst) {
+	if !l.back.Push(b) {
+		panic("BUG: the way back is full, though it has a slot for each credit")
+	}
+	l.bell.ring()
+}
+
+// takeBack takes in a burst that a handler gave back, and lets those go on that
+// wait for its credit.
+func (l *Loop) takeBack(b *frame.Burst) {
+	l.credits++
+	if c := l.landed(b); c != nil {
+		l.settle(c)
+	}
+	for l.credits > 0 {
+		c := l.first(forCredit)
+		if c == nil {
+			return
+		}
+		l.settle(c)
+	}
+}
+
+// landed takes a burst in and returns its connection, or nil if that is closed.
+func (l *Loop) landed(b *frame.Burst) *Conn {
+	l.tally.add(burstsBack, 1)
+	l.tally.add(burstsOut, -1)
+	c := l.conn(b.Owner)
+	if c == nil || c.burst != b {
+		l.dropOrphan(b)
+		return nil
+	}
+	if b.Status == frame.Yielded { // in the middle of a reply, so none leaves
+		c.where = suspended
+		l.waitForTurn(c)
+		return c
+	}
+	l.queue(c, b.TakeReply())
+	if b.Status == frame.Blocked {
+		c.where = blocked
+		return c
+	}
+	l.hold(c, -l.dropBurst(b))
+	c.burst, c.where = nil, none
+	return c
+}
+
+// dropOrphan gives up a burst whose connection was closed while it was out; the
+// replies go nowhere.
+func (l *Loop) dropOrphan(b *frame.Burst) {
+	l.tally.add(burstsGone, 1)
+	r := b.TakeReply()
+	r.Release()
+	l.holdShare(-l.dropBurst(b))
+}
+
+// keepSpare is how many burst structures a loop keeps for reuse.
+const keepSpare = 1024
+
+// dropBurst gives the burst's buffers back and returns how many bytes of the
+// connection's budget that frees.
+func (l *Loop) dropBurst(b *frame.Burst) int {
+	held := cap(b.Store)
+	if b.Claim > 0 {
+		l.shared.reserve.Release(b.Claim)
+		held = 0
+	}
+	l.buffers.put(b.Store)
+	b.Clear()
+	if len(l.spare) < keepSpare {
+		l.spare = append(l.spare, b)
+	}
+	return held
+}

@@ -1,0 +1,122 @@
+package loop
+
+import (
+	"container/list"
+	"time"
+
+	"darboux/frame"
+)
+
+// state is where a connection stands in its life; it only goes forward.
+type state uint8
+
+const (
+	// open: requests are read, worked and answered.
+	open state = iota
+	// finishing: nothing more is read, because the peer has ended its stream, or
+	// we want to close. The whole frames received are still worked, and their
+	// replies go out.
+	finishing
+	// lingering: all replies are with the kernel and our sending side is shut
+	// down; what still comes is read and discarded, because closing a socket with
+	// unread bytes sends a reset, which destroys the last reply on its way.
+	lingering
+	// closed: the descriptor is gone.
+	closed
+)
+
+// reasons is the set of reasons for which a connection is not read.
+type reasons uint8
+
+const (
+	ownBudget reasons = 1 << iota // it holds what a connection may hold
+	memory                        // its loop's share or the reserve has no room
+	window                        // too many reply bytes wait for the kernel
+)
+
+// line is one of the lines in which connections wait for their loop.
+type line uint8
+
+const (
+	forCredit  line = iota // a burst is ready, all credits are out
+	forMemory              // more could be read, memory is used up
+	forReserve             // a frame larger than the connection's budget has begun
+	forTurn                // a burst worked on the loop goes on when others had their turn
+	silent                 // never sent a frame: the first of them makes room at --max-conns
+	lines
+)
+
+// whereabouts is where a connection's burst is.
+type whereabouts uint8
+
+const (
+	none      whereabouts = iota // there is no burst
+	out                          // with the handlers, holding a credit
+	blocked                      // here, with frames left, until the window has room
+	suspended                    // here, in the middle of a frame that is worked on the loop in slices
+)
+
+// Conn is one accepted connection. Only its loop's goroutine touches it.
+type Conn struct {
+	fd       int
+	kind     int
+	protocol *frame.Protocol
+	peer     string
+	address  string // the peer's address without its port
+
+	state    state
+	paused   reasons
+	interest interest
+	eof      bool        // true exactly when the peer has ended its stream
+	reason   closeReason // why it will be closed, once it is finishing
+	refusal  error       // why a frame was refused, until the refusal is among the replies
+
+	in    []byte // received and not yet in a burst, from inOff on; the buffer is held
+	inOff int
+	need  int          // length of the frame at the head of in, header included, when it was last seen incomplete; else 0
+	claim *frame.Claim // what that frame asks, or has got, of the reserve
+	burst *frame.Burst
+	where whereabouts
+
+	replies []frame.Reply // what the kernel has not taken, at most a few
+	unsent  int           // bytes in replies
+	full    bool          // true exactly when the kernel would not take more
+
+	held    int // bytes counted for this connection: in, the burst's frames, unsent
+	places  [lines]*list.Element
+	watched int // place in the loop's list of those with a deadline, from 1; 0 is none
+
+	lastRead   time.Time
+	receiving  pace
+	sending    pace
+	lingerEnd  time.Time
+	discarding int // bytes that lingering still discards
+}
+
+// unread returns what is received and not yet in a burst.
+func (c *Conn) unread() []byte { return c.in[c.inOff:] }
+
+// reading reports whether the connection's requests are to be read.
+func (c *Conn) reading() bool { return c.state == open && c.paused == 0 }
+
+// incomplete reports whether the peer owes the rest of a frame, with nothing in
+// front of it.
+func (c *Conn) incomplete() bool {
+	n := len(c.unread())
+	return c.burst == nil && n > 0 && (n < frame.HeaderLen || n < c.need)
+}
+
+// want is the interest that follows from the connection's state.
+func (c *Conn) want() interest {
+	reads := c.reading() || c.state == lingering
+	writes := c.unsent > 0 && c.full
+	switch {
+	case reads && writes:
+		return readWrite
+	case reads:
+		return read
+	case writes:
+		return write
+	}
+	return watch
+}

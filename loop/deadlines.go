@@ -1,0 +1,76 @@
+package loop
+
+import (
+	"fmt"
+	"time"
+)
+
+// setDeadline puts a connection among those whose deadlines are looked at at each
+// tick, or takes it out.
+func (l *Loop) setDeadline(c *Conn) {
+	due := c.incomplete() || c.unsent > 0 || c.state == lingering
+	switch {
+	case due && c.watched == 0:
+		now := l.kernel.Now()
+		c.receiving.reset(now)
+		c.sending.reset(now)
+		l.deadlines = append(l.deadlines, c)
+		c.watched = len(l.deadlines)
+	case !due:
+		l.clearDeadline(c)
+	}
+}
+
+func (l *Loop) clearDeadline(c *Conn) {
+	if c.watched == 0 {
+		return
+	}
+	last := len(l.deadlines) - 1
+	moved := l.deadlines[last]
+	l.deadlines[c.watched-1] = moved
+	moved.watched = c.watched
+	l.deadlines[last] = nil
+	l.deadlines = l.deadlines[:last]
+	c.watched = 0
+}
+
+// onTick looks at the deadlines.
+func (l *Loop) onTick(now time.Time) {
+	l.now = now
+	for i := len(l.deadlines) - 1; i >= 0; i-- { // backwards: closing moves the last one
+		if i < len(l.deadlines) {
+			l.checkDeadline(l.deadlines[i], now)
+		}
+	}
+	l.retryAccept()
+	l.publish()
+}
+
+// publish sets the gauges that follow from the loop's own structures.
+func (l *Loop) publish() {
+	l.tally[waitingCredit].Store(int64(l.lines[forCredit].Len()))
+	l.tally[waitingMemory].Store(int64(l.lines[forMemory].Len() + l.lines[forReserve].Len()))
+	l.tally[buffersFree].Store(int64(l.buffers.kept))
+}
+
+func (l *Loop) checkDeadline(c *Conn, now time.Time) {
+	if !c.incomplete() || !c.reading() {
+		c.receiving.reset(now) // the clock stands still while it is we who pause
+	}
+	if c.unsent == 0 {
+		c.sending.reset(now)
+	}
+	switch {
+	case c.state == lingering && now.After(c.lingerEnd):
+		l.close(c, c.reason)
+	case c.receiving.tooSlow(now, l.cfg.FrameTimeout):
+		l.tooSlow(c, slowFrame, l.cfg.FrameTimeout)
+	case c.sending.tooSlow(now, l.cfg.WriteTimeout):
+		l.tooSlow(c, slowReader, l.cfg.WriteTimeout)
+	}
+}
+
+func (l *Loop) tooSlow(c *Conn, why closeReason, window time.Duration) {
+	l.cfg.Report(why.String(), c.peer, fmt.Sprintf("connection closed: under %d bytes a second over %v", LeastRate, window))
+	l.close(c, why)
+}

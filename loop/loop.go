@@ -1,0 +1,202 @@
+package loop
+
+import (
+	"container/list"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"darboux/frame"
+)
+
+// Loop is one poller and the connections it accepted. All methods but GiveBack run
+// on its own goroutine.
+type Loop struct {
+	cfg     *Config
+	shared  *shared
+	kernel  kernel
+	poller  poller
+	bell    *bell
+	ticker  int
+	workers []frame.Worker // by kind; nil where handlers work the bursts
+
+	listeners []*listener
+	conns     []*Conn // by descriptor
+	lines     [lines]list.List
+	deadlines []*Conn // those with a deadline
+
+	back    *frame.Ring[*frame.Burst] // bursts given back; as long as there are credits
+	credits int
+	spare   []*frame.Burst
+	buffers buffers
+	scratch []byte // what is read goes here first, so that idle connections hold nothing
+	vector  [][]byte
+
+	now      time.Time    // when the last tick was
+	grants   atomic.Int32 // claims granted that the loop has not seen
+	orders   atomic.Uint32
+	draining bool
+	stopping bool
+	drained  chan struct{} // closed when draining and no connection is left
+	tally    tally
+}
+
+// orders that other goroutines give a loop, as bits.
+const (
+	orderDrain = 1 << iota
+	orderStop
+)
+
+func newLoop(cfg *Config, s *shared, k kernel, p poller, b *bell) *Loop {
+	l := &Loop{
+		cfg: cfg, shared: s, kernel: k, poller: p, bell: b,
+		credits: cfg.credits(),
+		scratch: make([]byte, largestBuffer),
+		now:     k.Now(),
+		drained: make(chan struct{}),
+	}
+	if cfg.Ring != nil {
+		l.back = frame.NewRing[*frame.Burst](slotsFor(l.credits))
+		return l
+	}
+	for _, protocol := range cfg.Protocols {
+		l.workers = append(l.workers, protocol.NewWorker())
+	}
+	return l
+}
+
+// slotsFor is the least size of a ring for n bursts.
+func slotsFor(n int) int {
+	slots := 2
+	for slots < n {
+		slots *= 2
+	}
+	return slots
+}
+
+// run polls until the loop is told to stop and every burst is back.
+func (l *Loop) run() {
+	if err := l.poller.Poll(l.onEvent); err != nil {
+		panic(fmt.Sprintf("BUG: a loop's poller ended: %v", err))
+	}
+}
+
+// onEvent handles one event and reports whether the loop goes on.
+func (l *Loop) onEvent(fd int, ev events) bool {
+	switch {
+	case fd == l.bell.fd:
+		l.onBell()
+	case fd == l.ticker:
+		ticked(fd)
+		l.onTick(l.kernel.Now())
+	case l.listener(fd) != nil:
+		l.accept(l.listener(fd))
+	default:
+		if c := l.conn(fd); c != nil {
+			l.onConn(c, ev)
+		}
+	}
+	return !l.stopping || l.tally.get(burstsOut) > 0
+}
+
+// conn returns the connection with this descriptor, or nil.
+func (l *Loop) conn(fd int) *Conn {
+	if fd < len(l.conns) {
+		return l.conns[fd]
+	}
+	return nil
+}
+
+// onConn handles an event of a connection. The event may be stale, so nothing is
+// believed of it that a read, a write or the socket's own error doesn't confirm.
+func (l *Loop) onConn(c *Conn, ev events) {
+	if ev&evWritable != 0 {
+		c.full = false
+	}
+	switch {
+	case c.state == lingering:
+		l.discard(c)
+		return
+	case c.reading() && ev&(evReadable|evHangup) != 0:
+		l.read(c)
+	case ev&evHangup != 0:
+		if err := l.kernel.Error(c.fd); err != nil {
+			l.close(c, causeOf(err))
+		}
+	}
+	l.settle(c)
+}
+
+// settle brings a connection to rest after anything has happened to it, so that no
+// work is left standing: the next burst goes out before the last one's replies are
+// written, room that the write made lets a further one go, and what is finished is
+// closed.
+func (l *Loop) settle(c *Conn) {
+	l.dispatch(c)
+	if l.flush(c); c.state == closed {
+		return
+	}
+	l.dispatchNext(c)
+	if l.finish(c); c.state == closed {
+		return
+	}
+	l.review(c)
+}
+
+// review makes what the connection is registered for follow from its state.
+func (l *Loop) review(c *Conn) {
+	l.setPaused(c, window, c.unsent >= Window || c.where == blocked)
+	if c.paused&ownBudget != 0 && l.ownRoom(c) >= leastRead(c) {
+		l.setPaused(c, ownBudget, false)
+	}
+	l.setDeadline(c)
+	want := c.want()
+	if want == c.interest {
+		return
+	}
+	if err := l.poller.Change(c.fd, c.interest, want); err != nil {
+		l.cfg.Report("poll", c.peer, fmt.Sprintf("connection closed: the poller refused it: %v", err))
+		l.close(c, failed)
+		return
+	}
+	c.interest = want
+}
+
+var pauseStats = map[reasons]stat{ownBudget: pausedOwn, memory: pausedMemory, window: pausedWindow}
+
+// setPaused adds a reason for pausing, or takes it away.
+func (l *Loop) setPaused(c *Conn, r reasons, on bool) {
+	if on == (c.paused&r != 0) {
+		return
+	}
+	c.paused ^= r
+	if on {
+		l.tally.add(pauseStats[r], 1)
+	}
+}
+
+// enqueue puts a connection at the end of a line, if it is not in it.
+func (l *Loop) enqueue(where line, c *Conn) {
+	if c.places[where] == nil {
+		c.places[where] = l.lines[where].PushBack(c)
+	}
+}
+
+// dequeue takes a connection out of a line, if it is in it.
+func (l *Loop) dequeue(where line, c *Conn) {
+	if c.places[where] != nil {
+		l.lines[where].Remove(c.places[where])
+		c.places[where] = nil
+	}
+}
+
+// first takes the first connection out of a line; nil if nobody waits.
+func (l *Loop) first(where line) *Conn {
+	e := l.lines[where].Front()
+	if e == nil {
+		return nil
+	}
+	c := e.Value.(*Conn)
+	l.dequeue(where, c)
+	return c
+}

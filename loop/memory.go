@@ -1,0 +1,185 @@
+package loop
+
+import "darboux/frame"
+
+// hold counts n more bytes, or less, for a connection and its loop. Less bytes let
+// those read again that wait for memory.
+func (l *Loop) hold(c *Conn, n int) {
+	c.held += n
+	l.holdShare(n)
+}
+
+func (l *Loop) holdShare(n int) {
+	l.tally.add(memoryHeld, n)
+	if n < 0 {
+		l.feed()
+	}
+}
+
+// feed lets those who wait for memory read again, in the order of their coming,
+// while a read of any of them would find room.
+func (l *Loop) feed() {
+	for l.lines[forMemory].Len() > 0 && l.hasShare(largestBuffer) {
+		c := l.first(forMemory)
+		l.setPaused(c, memory, false)
+		l.review(c)
+	}
+}
+
+// hasShare reports whether the loop's share has room for n more bytes.
+func (l *Loop) hasShare(n int) bool {
+	return l.tally.get(memoryHeld)+n <= l.cfg.share()
+}
+
+// ownRoom is how many bytes may be received so that, in a buffer of its size
+// class, they stay within the connection's own budget.
+func (l *Loop) ownRoom(c *Conn) int {
+	budget := l.cfg.ConnMemory.Value - (c.held - c.inHeld())
+	if budget > largestBuffer {
+		return budget&^(pageSize-1) - len(c.unread())
+	}
+	size := smallestBuffer
+	for size*2 <= budget {
+		size *= 2
+	}
+	if size > budget {
+		return 0
+	}
+	return size - len(c.unread())
+}
+
+// leastRead is the room for which a connection paused at its own budget is read
+// again: the frame that has begun must fit, and less than a page would cost more in
+// calls than it brings.
+func leastRead(c *Conn) int {
+	if c.need == 0 {
+		return pageSize
+	}
+	return max(pageSize, sizeFor(c.need)-len(c.unread()))
+}
+
+// inHeld is the part of held that the input buffer makes up.
+func (c *Conn) inHeld() int {
+	if c.claimed() {
+		return 0
+	}
+	return cap(c.in)
+}
+
+// claimed reports whether the input buffer is one that the reserve granted.
+func (c *Conn) claimed() bool { return c.claim != nil && cap(c.in) >= c.claim.Bytes }
+
+// roomToRead returns where to read to, or nothing after it has paused the
+// connection. A frame that has begun has its whole length counted before more of it
+// is read: so no two frames can wait for each other's room.
+func (l *Loop) roomToRead(c *Conn) []byte {
+	if c.need > l.cfg.connRoom() {
+		return l.roomInReserve(c)
+	}
+	if c.need > cap(c.in)-c.inOff && !l.makeRoom(c) {
+		return nil
+	}
+	if c.need > len(l.scratch) {
+		return c.in[len(c.in):cap(c.in)]
+	}
+	return l.roomInScratch(c)
+}
+
+// makeRoom gives the frame that has begun a buffer for its whole length.
+func (l *Loop) makeRoom(c *Conn) bool {
+	size := sizeFor(c.need)
+	if size-len(c.unread()) > l.ownRoom(c) {
+		l.setPaused(c, ownBudget, true)
+		return false
+	}
+	if !l.hasShare(size) && c.held+size > Floor {
+		l.waitForMemory(c)
+		return false
+	}
+	l.resize(c, c.need)
+	return true
+}
+
+// roomInScratch returns as much of the scratch buffer as the budgets have room for.
+func (l *Loop) roomInScratch(c *Conn) []byte {
+	room := min(len(l.scratch), l.ownRoom(c))
+	if room < leastRead(c) && room < cap(c.in)-len(c.in) {
+		room = cap(c.in) - len(c.in)
+	}
+	if room <= 0 {
+		l.setPaused(c, ownBudget, true)
+		return nil
+	}
+	if l.hasShare(sizeFor(len(c.unread()) + room)) {
+		return l.scratch[:room]
+	}
+	room = max(cap(c.in)-len(c.in), Floor-c.held)
+	if room <= 0 {
+		l.waitForMemory(c)
+		return nil
+	}
+	return l.scratch[:min(room, len(l.scratch))]
+}
+
+func (l *Loop) waitForMemory(c *Conn) {
+	l.setPaused(c, memory, true)
+	l.enqueue(forMemory, c)
+}
+
+// roomInReserve returns the rest of the buffer for a frame that is larger than a
+// connection's budget, once the reserve has granted it.
+func (l *Loop) roomInReserve(c *Conn) []byte {
+	if c.claim == nil {
+		c.claim = &frame.Claim{Bytes: c.need, Call: l.granted}
+		if l.shared.reserve.Ask(c.claim) {
+			l.moveToReserve(c)
+		} else {
+			l.setPaused(c, memory, true)
+			l.enqueue(forReserve, c)
+			return nil
+		}
+	}
+	return c.in[len(c.in):c.need]
+}
+
+// granted tells the loop that a claim is granted. Any goroutine may call it.
+func (l *Loop) granted() {
+	l.grants.Add(1)
+	l.bell.ring()
+}
+
+// takeGrants lets those go on whose claims are granted.
+func (l *Loop) takeGrants() {
+	l.grants.Store(0)
+	for e := l.lines[forReserve].Front(); e != nil; {
+		c := e.Value.(*Conn)
+		e = e.Next()
+		if !c.claim.Granted() {
+			continue
+		}
+		l.dequeue(forReserve, c)
+		l.moveToReserve(c)
+		l.setPaused(c, memory, false)
+		l.review(c)
+	}
+}
+
+// moveToReserve moves the beginning of a large frame into the buffer that the
+// reserve granted, exactly as long as the frame.
+func (l *Loop) moveToReserve(c *Conn) {
+	buf := append(make([]byte, 0, c.claim.Bytes), c.unread()...)
+	l.hold(c, -cap(c.in))
+	l.buffers.put(c.in)
+	c.in, c.inOff = buf, 0
+}
+
+// unclaim gives back what a connection asked, or has got, of the reserve.
+func (l *Loop) unclaim(c *Conn) {
+	if c.claim == nil {
+		return
+	}
+	if !l.shared.reserve.Withdraw(c.claim) {
+		l.shared.reserve.Release(c.claim.Bytes)
+	}
+	c.claim = nil
+}

@@ -1,0 +1,66 @@
+package loop
+
+import "darboux/frame"
+
+// queue puts a reply behind those that wait for the kernel.
+func (l *Loop) queue(c *Conn, r frame.Reply) {
+	n := len(r.Rest())
+	if n == 0 {
+		r.Release()
+		return
+	}
+	c.unsent += n
+	l.hold(c, n)
+	if last := len(c.replies) - 1; last >= 0 && c.replies[last].Join(&r) {
+		return
+	}
+	c.replies = append(c.replies, r)
+}
+
+// flush writes what waits, in one call, unless the kernel is known to be full.
+func (l *Loop) flush(c *Conn) {
+	if c.unsent == 0 || c.full || c.state == closed {
+		return
+	}
+	n, err := l.writeReplies(c)
+	l.tally.add(writes, 1)
+	switch {
+	case err == nil:
+		l.wrote(c, n)
+	case again(err):
+		c.full = true
+	default:
+		l.close(c, causeOf(err))
+	}
+}
+
+func (l *Loop) writeReplies(c *Conn) (int, error) {
+	if len(c.replies) == 1 {
+		return l.kernel.Write(c.fd, c.replies[0].Rest())
+	}
+	l.vector = l.vector[:0]
+	for i := range c.replies {
+		l.vector = append(l.vector, c.replies[i].Rest())
+	}
+	return l.kernel.Writev(c.fd, l.vector)
+}
+
+// wrote notes that the kernel took n bytes; if it didn't take all, it is full.
+func (l *Loop) wrote(c *Conn, n int) {
+	l.tally.add(bytesWritten, n)
+	c.sending.bytes += n
+	c.unsent -= n
+	l.hold(c, -n)
+	done := 0
+	for n > 0 {
+		r := &c.replies[done]
+		part := min(n, len(r.Rest()))
+		r.Advance(part)
+		if n -= part; len(r.Rest()) == 0 {
+			r.Release()
+			done++
+		}
+	}
+	c.replies = append(c.replies[:0], c.replies[done:]...)
+	c.full = c.unsent > 0
+}
