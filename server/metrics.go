@@ -5,13 +5,12 @@ import (
 	"regexp"
 )
 
-// A metric is one number that the daemon counts about itself. The table of them
-// feeds every way in which they are shown.
+// A metric is one number that the daemon counts about itself, at one moment.
 type metric struct {
-	name string // words in small letters, the unit among them: "reply bytes"
-	help string // a sentence
-	kind metricKind
-	read func() int64 // any goroutine may call it
+	name  string // words in small letters, the unit among them; a cause may follow a colon
+	help  string // a sentence
+	kind  metricKind
+	value int64
 }
 
 type metricKind string
@@ -24,13 +23,13 @@ const (
 // mostMetrics keeps self events at a few hundred.
 const mostMetrics = 300
 
-var metricName = regexp.MustCompile(`^[a-z][a-z0-9]*( [a-z0-9]+)*$`)
+var metricName = regexp.MustCompile(`^[a-z][a-z0-9]*( [a-z0-9]+)*(:( [a-z0-9]+)+)?$`)
 
-// checkMetrics panics if the table is not one: names must be well formed, and
-// different.
-func checkMetrics(table []metric) {
+// checkMetrics panics if the metrics are not as every way of showing them needs
+// them: names well formed and different, and not too many.
+func checkMetrics(metrics []metric) {
 	seen := map[string]bool{}
-	for _, m := range table {
+	for _, m := range metrics {
 		switch {
 		case !metricName.MatchString(m.name):
 			panic(fmt.Sprintf("BUG: metric name %q", m.name))
@@ -41,7 +40,7 @@ func checkMetrics(table []metric) {
 		}
 		seen[m.name] = true
 	}
-	if len(table) > mostMetrics {
-		panic(fmt.Sprintf("BUG: %d metrics, at most %d are allowed", len(table), mostMetrics))
+	if len(metrics) > mostMetrics {
+		panic(fmt.Sprintf("BUG: %d metrics, at most %d are allowed", len(metrics), mostMetrics))
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"darboux/frame"
+	"darboux/loop"
 )
 
 // A relation is what must hold between settings that are good each by itself. It is
@@ -15,24 +18,34 @@ type relation struct {
 
 var relations = []relation{
 	{[]string{"memory", "max-frame"}, reserveHoldsFrame},
-	{[]string{"memory", "conn-memory", "loops"}, shareHoldsConn},
+	{[]string{"memory", "loops"}, shareIsWorkable},
+	{[]string{"ring-slots", "loops", "handlers"}, everyLoopHasCredit},
 }
 
+// reserveHoldsFrame: a frame above --conn-memory must fit into the reserve for such.
 func reserveHoldsFrame(o *Options, named func(string) *setting) error {
-	if o.Memory/2 >= o.MaxFrame {
+	longest := o.MaxFrame + frame.HeaderLen
+	if o.Memory/2 >= longest {
 		return nil
 	}
-	return fmt.Errorf("%s: half of it is the reserve for large frames and must hold one of %s: give at least %s",
-		named("memory"), named("max-frame"), sizeText(2*o.MaxFrame))
+	return fmt.Errorf("%s: half of it is the reserve for large frames and must hold one of %s with its header: give at least %s",
+		named("memory"), named("max-frame"), sizeText(2*longest))
 }
 
-func shareHoldsConn(o *Options, named func(string) *setting) error {
-	loops := int64(o.Loops)
-	if o.Memory/2/loops >= o.ConnMemory {
+func shareIsWorkable(o *Options, named func(string) *setting) error {
+	least := 2 * int64(o.Loops) * loop.MinLoopMemory
+	if o.Memory >= least {
 		return nil
 	}
-	return fmt.Errorf("%s: half of it, split over %d loops, must hold one connection's %s: give at least %s",
-		named("memory"), loops, named("conn-memory"), sizeText(2*loops*o.ConnMemory))
+	return fmt.Errorf("%s: half of it is split over the loops, %s, here %d, of which each needs %s: give at least %s",
+		named("memory"), named("loops"), o.Loops, sizeText(loop.MinLoopMemory), sizeText(least))
+}
+
+func everyLoopHasCredit(o *Options, named func(string) *setting) error {
+	if o.Handlers == 0 || o.RingSlots >= o.Loops {
+		return nil
+	}
+	return fmt.Errorf("%s: each loop needs a slot, and there are %d by %s", named("ring-slots"), o.Loops, named("loops"))
 }
 
 func checkRelations(o *Options, table []*setting) error {

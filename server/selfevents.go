@@ -23,7 +23,7 @@ type eventTaker interface {
 type selfEvents struct {
 	host    string
 	ttl     float32 // seconds
-	metrics []metric
+	metrics func() []metric
 	index   eventTaker
 
 	wire    []byte // scratch: one event at a time
@@ -32,7 +32,7 @@ type selfEvents struct {
 }
 
 // newSelfEvents prepares rounds that come at the given interval.
-func newSelfEvents(host string, interval time.Duration, metrics []metric, index eventTaker) *selfEvents {
+func newSelfEvents(host string, interval time.Duration, metrics func() []metric, index eventTaker) *selfEvents {
 	return &selfEvents{host: host, ttl: float32((selfLives * interval).Seconds()), metrics: metrics, index: index}
 }
 
@@ -40,7 +40,7 @@ func newSelfEvents(host string, interval time.Duration, metrics []metric, index 
 // room for is counted there like anybody else's.
 func (s *selfEvents) round(now time.Time) {
 	micros := now.UnixMicro()
-	for _, m := range s.metrics {
+	for _, m := range s.metrics() {
 		s.wire = s.record(m, micros).AppendEvent(s.wire[:0])
 		if err := s.events[0].Parse(s.wire); err != nil {
 			panic("BUG: a self event is refused: " + err.Error())
@@ -56,7 +56,7 @@ func (s *selfEvents) record(m metric, micros int64) *riemann.Record {
 		Service:     selfPrefix + m.name,
 		Description: m.help,
 		TimeMicros:  micros,
-		Sint64:      m.read(),
+		Sint64:      m.value,
 		TTL:         s.ttl,
 		Tags:        []string{"darboux", string(m.kind)},
 	}

@@ -9,10 +9,10 @@ import (
 	"darboux/handlers/riemann"
 )
 
-// taken notes what a round of self events gives to the index.
-type taken []string
+// tookEvents notes what a round of self events gives to the index.
+type tookEvents []string
 
-func (s *taken) Apply(events []riemann.Event, now int64, refused []bool) int {
+func (s *tookEvents) Apply(events []riemann.Event, now int64, refused []bool) int {
 	for i := range events {
 		e := &events[i]
 		var tags []string
@@ -27,12 +27,15 @@ func (s *taken) Apply(events []riemann.Event, now int64, refused []bool) int {
 
 func TestSelfEventsRound(t *testing.T) {
 	value := int64(41)
-	table := []metric{
-		{"frames answered", "Frames that got their reply.", counter, func() int64 { value++; return value }},
-		{"connections open", "Connections open now.", gauge, func() int64 { return 0 }},
+	metrics := func() []metric {
+		value++
+		return []metric{
+			{"frames answered", "Frames that got their reply.", counter, value},
+			{"connections open", "Connections open now.", gauge, 0},
+		}
 	}
-	var got taken
-	s := newSelfEvents("here", 10*time.Second, table, &got)
+	var got tookEvents
+	s := newSelfEvents("here", 10*time.Second, metrics, &got)
 	s.round(time.UnixMicro(7_000_001))
 	s.round(time.UnixMicro(8_000_000))
 	want := []string{
@@ -47,19 +50,19 @@ func TestSelfEventsRound(t *testing.T) {
 }
 
 func TestCheckMetricsCatches(t *testing.T) {
-	zero := func() int64 { return 0 }
 	many := make([]metric, mostMetrics+1)
 	for i := range many {
-		many[i] = metric{fmt.Sprintf("m%d", i), "Help.", counter, zero}
+		many[i] = metric{fmt.Sprintf("m%d", i), "Help.", counter, 0}
 	}
 	for name, table := range map[string][]metric{
-		"twice":     {{"a b", "Help.", counter, zero}, {"a b", "Help.", gauge, zero}},
-		"form":      {{"a_b", "Help.", counter, zero}},
-		"no help":   {{"a b", "", counter, zero}},
-		"no kind":   {{"a b", "Help.", "", zero}},
+		"twice":     {{"a b", "Help.", counter, 0}, {"a b", "Help.", gauge, 0}},
+		"form":      {{"a_b", "Help.", counter, 0}},
+		"no help":   {{"a b", "", counter, 0}},
+		"no kind":   {{"a b", "Help.", "", 0}},
 		"too many":  many,
-		"a blank":   {{"a  b", "Help.", counter, zero}},
-		"uppercase": {{"A", "Help.", counter, zero}},
+		"a blank":   {{"a  b", "Help.", counter, 0}},
+		"no cause":  {{"a b:", "Help.", counter, 0}},
+		"uppercase": {{"A", "Help.", counter, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -1,6 +1,10 @@
 package main
 
-import "time"
+import (
+	"time"
+
+	"darboux/loop"
+)
 
 // A setting is one flag, with its DARBOUX_ variable and its key in a file.
 type setting struct {
@@ -64,7 +68,7 @@ func settings(o *Options) []*setting {
 			help: "largest frame accepted, and largest reply; a longer one is answered with an error and the connection closed"},
 		{name: "max-event", value: "SIZE", initial: "1MiB", parse: size(&o.MaxEvent, kib, mostFrame),
 			help: "largest event taken; a larger one is skipped and counted, the rest of its Msg stands"},
-		{name: "conn-memory", value: "SIZE", initial: "256KiB", parse: size(&o.ConnMemory, 4*kib, gib),
+		{name: "conn-memory", value: "SIZE", initial: "256KiB", parse: size(&o.ConnMemory, loop.MinConnMemory, gib),
 			help: "most bytes a connection may hold: frames waiting and replies not yet in the kernel"},
 		{name: "memory", value: "SIZE", initial: "1GiB", parse: size(&o.Memory, mib, mostMemory),
 			help: "most bytes all connections together may hold; half of it is for frames above --conn-memory"},

@@ -131,8 +131,10 @@ func TestValues(t *testing.T) {
 		{"--check=perhaps", nil, "must be true or false"},
 		{"--nonsense=1", nil, "flag provided but not defined: -nonsense"},
 		{"nonsense", nil, `unexpected argument "nonsense"`},
-		{"--memory=16MiB", nil, `--memory "16MiB" (flag): half of it is the reserve for large frames and must hold one of --max-frame "16MiB" (default): give at least 32MiB`},
-		{"--conn-memory=1GiB", nil, `split over 2 loops, must hold one connection's --conn-memory "1GiB" (flag): give at least 4GiB`},
+		{"--conn-memory=100KiB", nil, `--conn-memory "100KiB" (flag): must be a size such as 64KiB, from 128KiB to 1GiB`},
+		{"--memory=32MiB", nil, `--memory "32MiB" (flag): half of it is the reserve for large frames and must hold one of --max-frame "16MiB" (default) with its header: give at least 33554440B`},
+		{"--memory=33554440", func(o *Options) any { return o.Memory }, int64(33554440)},
+		{"--loops=250", func(o *Options) any { return o.Loops }, 250},
 	}
 	for _, r := range rows {
 		t.Run(r.flag, func(t *testing.T) {
@@ -150,6 +152,25 @@ func TestValues(t *testing.T) {
 				t.Errorf("got %v, want %v", got, r.want)
 			}
 		})
+	}
+}
+
+func TestRelations(t *testing.T) {
+	for _, r := range []struct {
+		args string
+		want string // in the error; empty: there is none
+	}{
+		{"--max-frame 1MiB --memory 8MiB --loops 4", ""},
+		{"--max-frame 1MiB --memory 8MiB --loops 5", `--memory "8MiB" (flag): half of it is split over the loops, --loops "5" (flag), here 5, of which each needs 1MiB: give at least 10MiB`},
+		{"--max-frame 1MiB --memory 3MiB", `half of it is split over the loops, --loops "auto" (default), here 2,`},
+		{"--ring-slots 2 --loops 2", ""},
+		{"--ring-slots 2 --loops 3", `--ring-slots "2" (flag): each loop needs a slot, and there are 3 by --loops "3" (flag)`},
+		{"--ring-slots 2 --loops 3 --handlers 0", ""},
+	} {
+		_, _, err := load(strings.Fields(r.args), nil, testMachine)
+		if r.want == "" && err != nil || r.want != "" && (err == nil || !strings.Contains(err.Error(), r.want)) {
+			t.Errorf("%s: error %v, want %q", r.args, err, r.want)
+		}
 	}
 }
 
