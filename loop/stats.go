@@ -1,6 +1,10 @@
 package loop
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"darboux/frame"
+)
 
 // stat names a counter or gauge of a loop.
 type stat int
@@ -32,13 +36,6 @@ const (
 	closedFirst // the reasons for closing follow, in their order
 	stats       = closedFirst + stat(closeReasons)
 )
-
-// Stat is one counter or gauge.
-type Stat struct {
-	Name  string // in words, such as "connections accepted"
-	Gauge bool   // it goes up and down
-	Value int64
-}
 
 var statNames = [closedFirst]struct {
 	name  string
@@ -79,8 +76,8 @@ func (t *tally) get(s stat) int { return int(t[s].Load()) }
 
 // Stats returns the counters and gauges of all loops together, always the same
 // ones in the same order. Any goroutine may call it.
-func (g *Group) Stats() []Stat {
-	out := make([]Stat, stats)
+func (g *Group) Stats() []frame.Stat {
+	out := make([]frame.Stat, stats)
 	for s := range out {
 		out[s].Name, out[s].Gauge = describe(stat(s))
 		for _, l := range g.loops {

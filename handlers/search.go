@@ -1,0 +1,111 @@
+package handlers
+
+import (
+	"fmt"
+
+	"darboux/frame"
+	"darboux/handlers/index"
+	"darboux/handlers/query"
+	"darboux/handlers/riemann"
+)
+
+const (
+	// sliceEntries is how many entries a query looks at before others have their
+	// turn: about a millisecond's work.
+	sliceEntries = 10_000
+	// replyStep is the room in bytes with which a reply goes on growing.
+	replyStep = 4 << 10
+)
+
+// search is a query that is being run.
+type search struct {
+	matching bool // true exactly while the query looks at an event
+	query    *query.Query
+	cursor   index.Cursor
+	start    int // where in the burst's Out its reply begins
+}
+
+// Match notes that it is the query that runs: a panic in it is the query's, any
+// other one in the index is the index's own.
+func (s *search) Match(e *riemann.Event) bool {
+	s.matching = true
+	ok := s.query.Match(e)
+	s.matching = false
+	return ok
+}
+
+// query begins to run the query of a Msg. It returns false if it is to go on in
+// another slice.
+func (w *msgWorker) query(b *frame.Burst) bool {
+	w.tally[queries]++
+	q, err := w.compile(b)
+	if err != nil {
+		w.tally[badQueries]++
+		b.Out = riemann.AppendError(b.Out, err.Error())
+		return true
+	}
+	w.search = search{query: q, start: len(b.Out)}
+	b.Out = riemann.BeginReply(b.Out)
+	if w.slice(b, &w.search) {
+		return true
+	}
+	kept := w.search
+	b.State = &kept
+	return false
+}
+
+// compile finds the compiled form of the Msg's query. A panic in it is answered as
+// an error.
+func (w *msgWorker) compile(b *frame.Burst) (q *query.Query, err error) {
+	defer w.caught(b, &err)
+	return w.Queries.Get(w.msg.Query)
+}
+
+// resume goes on with the query that the burst is in the middle of.
+func (w *msgWorker) resume(b *frame.Burst) bool {
+	s := b.State.(*search)
+	if !b.Gone() && !w.slice(b, s) {
+		return false
+	}
+	b.State = nil
+	return true
+}
+
+// slice works one slice of a query and reports whether that was the last one.
+func (w *msgWorker) slice(b *frame.Burst, s *search) bool {
+	w.tally[slices]++
+	until := s.cursor.Looked + sliceEntries
+	for !s.cursor.Done {
+		if s.cursor.Slice = until - s.cursor.Looked; s.cursor.Slice <= 0 {
+			return false
+		}
+		if err := w.step(b, s); err != nil {
+			b.Out = riemann.AppendError(b.Out[:s.start], err.Error())
+			return true
+		}
+	}
+	w.tally[matched] += int64(s.cursor.Matched)
+	w.tally[looked] += int64(s.cursor.Looked)
+	riemann.EndFrame(b.Out, s.start)
+	return true
+}
+
+// step searches on until the reply's buffer is full or the slice is over.
+func (w *msgWorker) step(b *frame.Burst, s *search) (err error) {
+	if !b.Grow(replyStep) {
+		w.tally[noRoom]++
+		return fmt.Errorf("reply of more than %d bytes finds no room in --memory now: narrow the query or ask again", len(b.Out)-s.start)
+	}
+	defer func() {
+		if s.matching {
+			s.matching = false
+			w.caughtValue(b, recover(), &err)
+		}
+	}()
+	b.Out = w.Store.Search(s, &s.cursor, b.Out, cap(b.Out))
+	if n := len(b.Out) - s.start - frame.HeaderLen; n > w.MaxFrame.Value {
+		w.tally[tooLarge]++
+		return fmt.Errorf("reply of more than %d bytes is over the limit of %d bytes (%s): narrow the query", n, w.MaxFrame.Value, w.MaxFrame.Flag)
+	}
+	return nil
+}
