@@ -29,6 +29,18 @@ func (a *Attribute) walk(b []byte) (at int, why problem) {
 	return 0, 0
 }
 
+// checkAttribute is Attribute.walk without the view. Nearly all attributes are
+// a key and a value with lengths of one byte: these are seen at a glance.
+func checkAttribute(b []byte) (at int, why problem) {
+	if len(b) >= 4 && b[0] == tagKey && b[1] < 0x80 {
+		if v := int(b[1]) + 3; v < len(b) && b[v-1] == tagValue && b[v] < 0x80 && v+1+int(b[v]) == len(b) {
+			return 0, 0
+		}
+	}
+	var a Attribute
+	return a.walk(b)
+}
+
 // Tags iterates over an event's tags:
 //
 //	for it := e.Tags(); it.Next(); {
@@ -42,7 +54,7 @@ type Tags struct {
 
 // Tags returns an iterator over e's tags, in their order.
 func (e *Event) Tags() Tags {
-	return Tags{b: e.Raw, at: int(e.tagsAt), end: int(e.tagsEnd)}
+	return Tags{b: e.Raw, at: int(e.tags.at), end: int(e.tags.end)}
 }
 
 // Next goes to the next tag and reports whether there is one.
@@ -72,7 +84,7 @@ type Attributes struct {
 
 // Attributes returns an iterator over e's attributes, in their order.
 func (e *Event) Attributes() Attributes {
-	return Attributes{b: e.Raw, at: int(e.attrsAt), end: int(e.attrsEnd)}
+	return Attributes{b: e.Raw, at: int(e.attrs.at), end: int(e.attrs.end)}
 }
 
 // Next goes to the next attribute and reports whether there is one.

@@ -25,9 +25,8 @@ type Event struct {
 
 	Set Fields // what the client set, and IsStored
 
-	again             Fields // singular fields that Raw has more than once
-	tagsAt, tagsEnd   uint32 // from the first tag's field to behind the last
-	attrsAt, attrsEnd uint32 // the same of the attributes
+	again       Fields // singular fields that Raw has more than once
+	tags, attrs run
 }
 
 // HostBytes is the host; nil if the client set none, empty but not nil if it

@@ -1,7 +1,9 @@
 package riemann
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -10,7 +12,10 @@ import (
 const maxFieldNumber = uint64(protowire.MaxValidNumber)
 
 // uvarint decodes the varint at b[i:] as protobuf does (at most ten bytes, the
-// tenth at most 1) and returns the index behind it, or a negative problem.
+// tenth at most 1) and returns the index behind it, or a negative problem. Not inlined, so that the loops
+// which call it in rare cases keep their registers.
+//
+//go:noinline
 func uvarint(b []byte, i int) (v uint64, next int) {
 	for shift := uint(0); shift < 63; shift += 7 {
 		if uint(i) >= uint(len(b)) {
@@ -32,6 +37,46 @@ func uvarint(b []byte, i int) (v uint64, next int) {
 	return v | uint64(b[i])<<63, i + 1
 }
 
+// shortVarint decodes the varint at b[i:] if eight bytes stand there and it
+// takes no more: it finds the last byte among the eight and joins the groups of
+// seven bits at once. n is its length; over 8 means that uvarint must do it.
+func shortVarint(b []byte, i int) (v uint64, n int) {
+	if len(b)-i < 8 {
+		return 0, 9
+	}
+	w := binary.LittleEndian.Uint64(b[i:])
+	ends := ^w & 0x8080808080808080
+	w &= (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7f
+	w = w&0x007f007f007f007f | w&0x7f007f007f007f00>>1
+	w = w&0x00003fff00003fff | w&0x3fff00003fff0000>>2
+	return w&0x000000000fffffff | w&0x0fffffff00000000>>4, 1 + bits.TrailingZeros64(ends)>>3
+}
+
+// longLength decodes a length at b[i:] and returns it, at most what stands
+// behind it, and the index there, or a negative problem.
+func longLength(b []byte, i int) (n, next int) {
+	v, i := uvarint(b, i)
+	if i < 0 {
+		return 0, i
+	}
+	if v > uint64(len(b)-i) {
+		return 0, -int(tooLong)
+	}
+	return int(v), i
+}
+
+// skipUnknown is skip for a field whose length, if it has one, is behind b[:i]
+// already, together with what it measures.
+func skipUnknown(b []byte, i int, tag uint64) int {
+	if tag&7 != wireBytes {
+		return skip(b, i, tag)
+	}
+	if num := tag >> 3; num == 0 || num > maxFieldNumber {
+		return -int(badNumber)
+	}
+	return i
+}
+
 // skip returns the index behind the value at b[i:] of a field with this tag
 // that nobody asked for, or a negative problem. Groups nest as deep as protobuf
 // allows.
@@ -46,33 +91,51 @@ func skip(b []byte, i int, tag uint64) int {
 	if n >= 0 {
 		return i + n
 	}
+	return -int(whyNot(b, i, tag))
+}
+
+// whyNot is why the value at b[i:] of a field with this tag can't be skipped.
+func whyNot(b []byte, i int, tag uint64) problem {
 	switch tag & 7 {
 	case wireGroup:
-		return -int(badGroup)
+		return badGroup
 	case wireVarint, wireBytes:
 		if _, next := uvarint(b, i); next < 0 {
-			return next
+			return problem(-next)
 		}
-		return -int(tooLong)
+		return tooLong
 	case wireFixed32, wireFixed64:
-		return -int(truncated)
+		return truncated
 	}
-	return -int(badWireType)
+	return badWireType
 }
 
 // nextField decodes the field at b[i:], whatever it is, and returns its tag,
 // where its value begins (behind the length, if it has one) and the index
-// behind it, or a negative problem.
+// behind it, or a negative problem. Short strings are done at once.
 func nextField(b []byte, i int) (tag uint64, value, next int) {
+	if len(b)-i >= 2 && b[i] < 0x80 && b[i]&7 == wireBytes && b[i] > 7 && b[i+1] < 0x80 {
+		value = i + 2
+		if next = value + int(b[i+1]); next <= len(b) {
+			return uint64(b[i]), value, next
+		}
+	}
+	return nextAnyField(b, i)
+}
+
+func nextAnyField(b []byte, i int) (tag uint64, value, next int) {
 	tag, value = uvarint(b, i)
 	if value < 0 {
 		return 0, i, value
 	}
-	next = skip(b, value, tag)
-	if tag&7 == wireBytes && next >= 0 {
-		_, value = uvarint(b, value)
+	if tag&7 != wireBytes {
+		return tag, value, skip(b, value, tag)
 	}
-	return tag, value, next
+	n, value := longLength(b, value)
+	if value < 0 {
+		return tag, i, value
+	}
+	return tag, value, skipUnknown(b, value+n, tag)
 }
 
 func sizeVarint(v uint64) int { return protowire.SizeVarint(v) }
