@@ -1,0 +1,329 @@
+package loop
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"darboux/frame"
+)
+
+// swarm is one run of a loop over the fake kernel: clients, a handler and the clock
+// take turns by chance.
+type swarm struct {
+	t       *testing.T
+	rnd     *rand.Rand
+	kernel  *fakeKernel
+	poller  *fakePoller
+	loop    *Loop
+	ring    *frame.Ring[*frame.Burst]
+	yielded []*frame.Burst
+	worker  *toyWorker
+	clients []*swarmClient
+}
+
+// swarmClient sends requests and knows what it must get for them.
+type swarmClient struct {
+	*fakeSocket
+	unsent []byte
+	sizes  []int // of the replies to all requests
+}
+
+func newSwarm(t *testing.T, seed uint64, onLoop bool) *swarm {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	once := func(most int) int { return rnd.IntN(2) * (1 + rnd.IntN(most)) }
+	s := &swarm{t: t, rnd: rnd, worker: &toyWorker{slices: rnd.IntN(2) * rnd.IntN(3)}}
+	s.kernel = &fakeKernel{rnd: rnd, now: time.Unix(1e9, 0), odds: fakeOdds{
+		shortRead: once(4), shortWrite: once(4), again: once(5), interrupted: once(5),
+		reset: once(500), pipe: once(500), acceptFails: once(5),
+	}}
+	s.poller = &fakePoller{interests: map[int]interest{}}
+	protocol := toyProtocol()
+	protocol.NewWorker = func() frame.Worker { return s.worker }
+	cfg := &Config{
+		Loops: 1, Protocols: []*frame.Protocol{protocol},
+		ConnMemory: frame.Limit{Flag: "--conn-memory", Value: MinConnMemory + rnd.IntN(100_000)},
+		Memory:     frame.Limit{Flag: "--memory", Value: 2*toyMax + 2*MinLoopMemory + rnd.IntN(1<<20)},
+		MaxConns:   frame.Limit{Flag: "--max-conns", Value: 1000},
+		Report:     func(kind, peer, text string) {},
+	}
+	if !onLoop {
+		s.ring = frame.NewRing[*frame.Burst](2 << rnd.IntN(4))
+		cfg.Ring = s.ring
+	}
+	bell, err := newBell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { bell.close() })
+	s.loop = newLoop(cfg, newShared(cfg), s.kernel, s.poller, bell)
+	s.loop.ticker = -1
+	s.loop.listeners = []*listener{{fd: listenerFD}}
+	s.loop.retryAccept()
+	for range 1 + rnd.IntN(20) {
+		s.addClient()
+	}
+	return s
+}
+
+func (s *swarm) addClient() {
+	c := &swarmClient{fakeSocket: &fakeSocket{room: 1 + s.rnd.IntN(200_000)}}
+	seq := 0
+	for range s.rnd.IntN(60) {
+		size, reply := 12+s.rnd.IntN(300), 8+s.rnd.IntN(50)
+		switch s.rnd.IntN(30) {
+		case 0:
+			size = s.rnd.IntN(toyMax)
+		case 1:
+			reply = s.rnd.IntN(100_000)
+		case 2:
+			size = s.rnd.IntN(200_000)
+		}
+		c.unsent = append(c.unsent, toyRequest(seq, size, reply)...)
+		c.sizes = append(c.sizes, max(reply, 8))
+		seq++
+	}
+	s.clients = append(s.clients, c)
+	s.kernel.backlog = append(s.kernel.backlog, c.fakeSocket)
+}
+
+// step lets one of all that can happen happen.
+func (s *swarm) step() {
+	switch s.rnd.IntN(8) {
+	case 0, 1:
+		s.clientActs(s.clients[s.rnd.IntN(len(s.clients))])
+	case 2:
+		s.handle()
+	case 3:
+		s.loop.onEvent(s.loop.bell.fd, evReadable)
+	case 4:
+		s.accept()
+	case 5:
+		s.stale()
+	default:
+		s.deliver()
+	}
+	if s.rnd.IntN(50) == 0 {
+		s.kernel.now = s.kernel.now.Add(tickEvery)
+		s.loop.onTick(s.kernel.now)
+	}
+}
+
+func (s *swarm) clientActs(c *swarmClient) {
+	switch s.rnd.IntN(3) {
+	case 0:
+		n := min(len(c.unsent), 1+s.rnd.IntN(50_000))
+		if c.closed {
+			n = len(c.unsent) // into the void
+		} else {
+			c.toServer = append(c.toServer, c.unsent[:n]...)
+		}
+		c.unsent = c.unsent[n:]
+		if len(c.unsent) == 0 && s.rnd.IntN(3) == 0 {
+			c.eof = true
+		}
+	case 1:
+		c.receive(1 + s.rnd.IntN(100_000))
+	case 2:
+		if s.rnd.IntN(400) == 0 {
+			c.isReset, c.toServer, c.toClient = true, nil, nil
+		}
+	}
+}
+
+// receive reads what the server wrote, and then its end of stream.
+func (c *swarmClient) receive(n int) {
+	n = min(n, len(c.toClient))
+	c.received = append(c.received, c.toClient[:n]...)
+	c.toClient = c.toClient[n:]
+	if len(c.toClient) == 0 && (c.shut || c.closed) {
+		c.ended = true
+	}
+}
+
+// handle works one burst, fresh or yielded.
+func (s *swarm) handle() {
+	if s.ring == nil {
+		return
+	}
+	b, ok := s.ring.Pop()
+	if !ok || s.rnd.IntN(2) == 0 && len(s.yielded) > 0 {
+		if ok {
+			s.yielded = append(s.yielded, b)
+		}
+		if len(s.yielded) == 0 {
+			return
+		}
+		i := s.rnd.IntN(len(s.yielded))
+		b = s.yielded[i]
+		s.yielded = append(s.yielded[:i], s.yielded[i+1:]...)
+	}
+	if b.Status = s.worker.Work(b); b.Status == frame.Yielded {
+		s.yielded = append(s.yielded, b)
+		return
+	}
+	s.loop.GiveBack(b)
+}
+
+func (s *swarm) accept() {
+	if s.poller.interests[listenerFD] == read {
+		s.loop.onEvent(listenerFD, evReadable)
+	}
+}
+
+// stale delivers an event that nothing stands behind.
+func (s *swarm) stale() {
+	s.loop.onEvent(20+s.rnd.IntN(40), events(1+s.rnd.IntN(7)))
+}
+
+// deliver delivers a real event, if one is due.
+func (s *swarm) deliver() {
+	c := s.clients[s.rnd.IntN(len(s.clients))]
+	if c.fd == 0 || c.closed {
+		return
+	}
+	if ev := s.poller.due(c.fakeSocket); ev != 0 {
+		s.loop.onEvent(c.fd, ev)
+	}
+	if c.closed {
+		delete(s.poller.interests, c.fd)
+	}
+	s.forgetClosed()
+}
+
+// forgetClosed drops the registrations of closed descriptors, as the kernel does.
+func (s *swarm) forgetClosed() {
+	for fd := range s.poller.interests {
+		if fd != listenerFD && (fd >= len(s.kernel.sockets) || s.kernel.sockets[fd] == nil) {
+			delete(s.poller.interests, fd)
+		}
+	}
+}
+
+// settled reports whether every client has all it can get.
+func (s *swarm) settled() bool {
+	for _, c := range s.clients {
+		if !c.ended && !c.isReset {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *swarm) run() {
+	for range 3000 {
+		s.step()
+		s.forgetClosed()
+	}
+	s.kernel.odds = fakeOdds{} // from here on all goes well, so that all can end
+	for _, c := range s.clients {
+		c.room = 1 << 30
+	}
+	for n := 0; !s.settled(); n++ {
+		if n > 3_000_000 {
+			s.t.Fatalf("work is left standing: %s", s.describe())
+		}
+		s.step()
+		s.forgetClosed()
+		if n%100 == 99 {
+			for _, c := range s.clients {
+				c.receive(1 << 30)
+				c.eof = c.eof || len(c.unsent) == 0
+			}
+		}
+	}
+}
+
+func (s *swarm) describe() string {
+	var b bytes.Buffer
+	for i, c := range s.clients {
+		if !c.ended && !c.isReset {
+			fmt.Fprintf(&b, "client %d fd %d: %d to send, %d to read, got %d bytes; ", i, c.fd, len(c.unsent), len(c.toServer), len(c.received))
+			if lc := s.loop.conn(c.fd); lc != nil {
+				fmt.Fprintf(&b, "state %d paused %b interest %d where %d held %d unsent %d unread %d need %d; ", lc.state, lc.paused, lc.interest, lc.where, lc.held, lc.unsent, len(lc.unread()), lc.need)
+			}
+		}
+	}
+	return b.String()
+}
+
+// replies counts the whole replies that the client got. They must be those to its
+// requests in order; one that found no room in the reserve is short.
+func (c *swarmClient) replies() (int, error) {
+	rest := c.received
+	for n := 0; ; n++ {
+		cut, err := frame.CutLengthPrefixed(rest, frame.Limit{Value: toyMax}, 0)
+		if err != nil || cut.Frames == 0 {
+			if len(rest) > 0 && !c.isReset {
+				err = fmt.Errorf("%d bytes of a reply without its end", len(rest))
+			}
+			return n, err
+		}
+		if n >= len(c.sizes) {
+			return n, fmt.Errorf("more replies than requests")
+		}
+		if r := rest[:cut.Bytes]; !bytes.Equal(r, toyReply(n, c.sizes[n])) && !bytes.Equal(r, toyReply(n, 8)) {
+			return n, fmt.Errorf("reply %d is another one, of %d bytes", n, len(r))
+		}
+		rest = rest[cut.Bytes:]
+	}
+}
+
+func (s *swarm) check() {
+	for i, c := range s.clients {
+		got, err := c.replies()
+		if err != nil {
+			s.t.Fatalf("client %d: %v", i, err)
+		}
+		if !c.isReset && got != len(c.sizes) {
+			s.t.Fatalf("client %d was not reset and got %d of %d replies", i, got, len(c.sizes))
+		}
+	}
+	s.settleBursts()
+	l := s.loop
+	g := Group{cfg: *l.cfg, shared: l.shared, loops: []*Loop{l}}
+	if b := g.Ledger(); !b.Balanced() {
+		s.t.Fatalf("the ledger is not balanced: %+v", b)
+	}
+	if n := l.tally.get(conns); n != 0 {
+		s.t.Fatalf("%d connections are left", n)
+	}
+	if n := l.tally.get(readsPaused); n != 0 {
+		s.t.Fatalf("%d reads of paused connections", n)
+	}
+	for where := range lines {
+		if n := l.lines[where].Len(); n != 0 {
+			s.t.Fatalf("%d connections are left in line %d", n, where)
+		}
+	}
+}
+
+// settleBursts lets the bursts of closed connections come home.
+func (s *swarm) settleBursts() {
+	s.loop.onTick(s.kernel.now.Add(time.Hour))
+	for n := 0; s.loop.tally.get(burstsOut) > 0 && n < 100_000; n++ {
+		s.handle()
+		s.loop.onEvent(s.loop.bell.fd, evReadable)
+	}
+	for _, c := range s.loop.conns { // those whose client has reset them unseen
+		if c != nil {
+			s.loop.close(c, stopped)
+		}
+	}
+}
+
+// Whatever the kernel answers, every frame of a connection is answered once and in
+// order, or the connection is closed; nothing is left over.
+func TestSwarm(t *testing.T) {
+	for seed := range uint64(40) {
+		for _, onLoop := range []bool{false, true} {
+			t.Run(fmt.Sprintf("seed=%d,onLoop=%v", seed, onLoop), func(t *testing.T) {
+				s := newSwarm(t, seed, onLoop)
+				s.run()
+				s.check()
+			})
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package loop
+
+import (
+	"encoding/binary"
+
+	"darboux/frame"
+)
+
+// The toy protocol of these tests: a request is a sequence number, the number of
+// bytes that its reply is to have, and filling. The reply is the sequence number and
+// filling.
+
+// toyMax is the longest frame of the toy protocol.
+const toyMax = 1 << 20
+
+func toyProtocol() *frame.Protocol {
+	return &frame.Protocol{
+		Name:      "toy",
+		MaxFrame:  frame.Limit{Flag: "--max-frame", Value: toyMax},
+		Cut:       frame.CutLengthPrefixed,
+		NewWorker: func() frame.Worker { return &toyWorker{} },
+		Refuse:    func(dst []byte, err error) []byte { return append(dst, err.Error()...) },
+		Describe:  func(error) string { return "" },
+	}
+}
+
+// toyRequest is a request of so many bytes, at least 12 with its header.
+func toyRequest(seq, size, replySize int) []byte {
+	b := make([]byte, max(size, 12))
+	binary.BigEndian.PutUint32(b, uint32(len(b)-frame.HeaderLen))
+	binary.BigEndian.PutUint32(b[4:], uint32(seq))
+	binary.BigEndian.PutUint32(b[8:], uint32(replySize))
+	return b
+}
+
+// toyReply is the reply to toyRequest(seq, any, size).
+func toyReply(seq, size int) []byte {
+	b := make([]byte, max(size, 8))
+	binary.BigEndian.PutUint32(b, uint32(len(b)-frame.HeaderLen))
+	binary.BigEndian.PutUint32(b[4:], uint32(seq))
+	return b
+}
+
+// toyWorker answers toy requests, each in one slice or, if slices is set, in as many.
+type toyWorker struct {
+	slices int
+	begun  int // frames and slices begun
+}
+
+type toySlices struct{ left int }
+
+func (w *toyWorker) Work(b *frame.Burst) frame.Status {
+	for b.Next < len(b.In) {
+		if b.Gone() {
+			b.State = nil
+			return frame.Done
+		}
+		if b.State == nil && len(b.Out) >= b.Window {
+			return frame.Blocked
+		}
+		w.begun++
+		if !w.slice(b) {
+			return frame.Yielded
+		}
+		body, rest := frame.Next(b.Left())
+		size := int(binary.BigEndian.Uint32(body[4:]))
+		if !b.Grow(size) {
+			size = 8
+		}
+		b.Out = append(b.Out, toyReply(int(binary.BigEndian.Uint32(body)), size)...)
+		b.Next = len(b.In) - len(rest)
+	}
+	return frame.Done
+}
+
+// slice reports whether the frame at hand has had all its slices.
+func (w *toyWorker) slice(b *frame.Burst) bool {
+	if b.State == nil {
+		b.State = &toySlices{left: w.slices}
+	}
+	s := b.State.(*toySlices)
+	if s.left > 0 {
+		s.left--
+		return false
+	}
+	b.State = nil
+	return true
+}
