@@ -10,8 +10,8 @@ import (
 )
 
 // typical is an event of 185 bytes, as monitoring agents send them.
-func typical() []byte {
-	r := Record{
+func typical() *Record {
+	return &Record{
 		Set:         HasTime | HasTimeMicros | HasTTL | HasD | HasF,
 		Host:        "web-017.fra1.example.com",
 		Service:     "disk /var/lib used",
@@ -25,20 +25,26 @@ func typical() []byte {
 		Tags:        []string{"production", "storage"},
 		Attributes:  []Pair{{"region", "eu-central"}, {"datacenter", "fra1"}},
 	}
-	return r.AppendEvent(nil)
+}
+
+func typicalMsg(events int) []byte {
+	var msg []byte
+	for range events {
+		msg = typical().AppendField(msg)
+	}
+	return msg
 }
 
 func TestTypicalSize(t *testing.T) {
-	if n := len(typical()); n != 185 {
+	if n := len(typical().AppendEvent(nil)); n != 185 {
 		t.Errorf("the typical event has %d bytes, but results speak of 185", n)
 	}
 }
 
 func BenchmarkEventParse(b *testing.B) {
-	raw := typical()
+	raw := typical().AppendEvent(nil)
 	var e Event
 	b.ReportAllocs()
-	b.SetBytes(int64(len(raw)))
 	for b.Loop() {
 		if err := e.Parse(raw); err != nil {
 			b.Fatal(err)
@@ -46,46 +52,144 @@ func BenchmarkEventParse(b *testing.B) {
 	}
 }
 
-// BenchmarkEventBesideProtobuf takes the view and proto.Unmarshal in turns of
-// a few hundred events and reports how many times faster the view is.
+// inTurns runs view and reference alternately, events times each a turn, and
+// reports the time each took for an event and how many times faster view was.
+func inTurns(b *testing.B, events int, view, reference func()) {
+	var viewTime, referenceTime time.Duration
+	for b.Loop() {
+		start := time.Now()
+		view()
+		middle := time.Now()
+		reference()
+		viewTime += middle.Sub(start)
+		referenceTime += time.Since(middle)
+	}
+	n := float64(b.N * events)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(viewTime)/n, "view-ns/event")
+	b.ReportMetric(float64(referenceTime)/n, "protobuf-ns/event")
+	b.ReportMetric(float64(referenceTime)/float64(viewTime), "x-faster")
+}
+
+// BenchmarkEventBesideProtobuf compares with proto.Unmarshal into a message
+// that is used again and again: less work than a server could do with it.
 func BenchmarkEventBesideProtobuf(b *testing.B) {
-	raw := typical()
+	raw := typical().AppendEvent(nil)
 	const turn = 200
 	var e Event
 	var msg pb.Event
-	var view, reference time.Duration
-	for b.Loop() {
-		start := time.Now()
+	inTurns(b, turn, func() {
 		for range turn {
 			if err := e.Parse(raw); err != nil {
 				b.Fatal(err)
 			}
 		}
-		middle := time.Now()
+	}, func() {
 		for range turn {
 			if err := proto.Unmarshal(raw, &msg); err != nil {
 				b.Fatal(err)
 			}
 		}
-		view += middle.Sub(start)
-		reference += time.Since(middle)
+	})
+}
+
+// BenchmarkMsgBesideProtobuf compares whole messages as a server reads them.
+func BenchmarkMsgBesideProtobuf(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		events int
+	}{{"events=1", 1}, {"events=100", 100}} {
+		b.Run(c.name, func(b *testing.B) {
+			frame := typicalMsg(c.events)
+			repeat := 200 / c.events
+			var m Msg
+			inTurns(b, repeat*c.events, func() {
+				for range repeat {
+					if err := m.Parse(frame, 1<<20); err != nil || !m.Next() {
+						b.Fatal(err)
+					}
+				}
+			}, func() {
+				for range repeat {
+					if err := proto.Unmarshal(frame, new(pb.Msg)); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
 	}
-	n := float64(b.N * turn)
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(view)/n, "view-ns/event")
-	b.ReportMetric(float64(reference)/n, "protobuf-ns/event")
-	b.ReportMetric(float64(reference)/float64(view), "x-faster")
+}
+
+func BenchmarkMsgParse(b *testing.B) {
+	frame := typicalMsg(100)
+	var m Msg
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := m.Parse(frame, 1<<20); err != nil || !m.Next() {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*100), "ns/event")
 }
 
 func BenchmarkAppendStored(b *testing.B) {
-	raw := typical()
+	for _, c := range []struct {
+		name   string
+		record func() *Record
+	}{
+		{"complete", typical},
+		{"no ttl, no metric_f", func() *Record {
+			r := typical()
+			r.Set &^= HasTTL | HasF
+			return r
+		}},
+		{"all metric kinds", func() *Record {
+			r := typical()
+			r.Set |= HasSint64
+			return r
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var e Event
+			if err := e.Parse(c.record().AppendEvent(nil)); err != nil {
+				b.Fatal(err)
+			}
+			var dst []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				dst = e.AppendStored(dst[:0], 1, 60)
+			}
+		})
+	}
+}
+
+func BenchmarkParseStoredFields(b *testing.B) {
 	var e Event
-	if err := e.Parse(raw); err != nil {
+	if err := e.Parse(typical().AppendEvent(nil)); err != nil {
 		b.Fatal(err)
 	}
+	kept := e.Kept()
+	stored := e.AppendStored(nil, 0, 60)
+	for _, c := range []struct {
+		name string
+		want Fields
+	}{{"all", AllFields}, {"state and service", HasState | HasService}, {"metric", HasD}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := e.ParseStoredFields(stored, kept, c.want); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkRecordAppendField(b *testing.B) {
+	r := typical()
 	var dst []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		dst = e.AppendStored(dst[:0], 1, 60)
+		dst = r.AppendField(dst[:0])
 	}
 }

@@ -3,15 +3,21 @@ package riemann
 import (
 	"bytes"
 	"math"
-	"testing"
 
 	"google.golang.org/protobuf/proto"
 
 	"darboux/handlers/riemann/pb"
 )
 
+// tester is what the checks need of a testing.T or a rapid.T.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // sameEvent fails unless the view sees exactly what protobuf decoded.
-func sameEvent(t *testing.T, e *Event, want *pb.Event) {
+func sameEvent(t tester, e *Event, want *pb.Event) {
 	t.Helper()
 	texts := []struct {
 		name string
@@ -56,7 +62,7 @@ func sameEvent(t *testing.T, e *Event, want *pb.Event) {
 }
 
 // sameLists compares tags and attributes, in their order.
-func sameLists(t *testing.T, e *Event, want *pb.Event) {
+func sameLists(t tester, e *Event, want *pb.Event) {
 	t.Helper()
 	n := 0
 	for it := e.Tags(); it.Next(); n++ {
@@ -81,7 +87,7 @@ func sameLists(t *testing.T, e *Event, want *pb.Event) {
 }
 
 // checkEvent parses b both ways and fails where they differ.
-func checkEvent(t *testing.T, b []byte) {
+func checkEvent(t tester, b []byte) {
 	t.Helper()
 	var e Event
 	var want pb.Event
@@ -95,7 +101,7 @@ func checkEvent(t *testing.T, b []byte) {
 }
 
 // checkMsg parses b both ways and fails where they differ.
-func checkMsg(t *testing.T, m *Msg, b []byte) {
+func checkMsg(t tester, m *Msg, b []byte) {
 	t.Helper()
 	var want pb.Msg
 	err, wantErr := m.Parse(b, 0), proto.Unmarshal(b, &want)

@@ -41,10 +41,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("undecodable message: at byte %d, in %s: %s", e.At, e.In, e.What)
 }
 
-// join puts the path of an outer message before that of an inner one.
-func join(outer, inner string) string {
-	if inner == "" {
-		return outer
-	}
-	return outer + "." + inner
-}
+// Names for the outermost messages, in errors.
+const (
+	theEvent = "the event"
+	theMsg   = "the Msg"
+)

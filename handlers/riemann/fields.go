@@ -23,6 +23,9 @@ const (
 	IsStored
 )
 
+// AllFields is every field of an event.
+const AllFields = HasAttributes<<1 - 1
+
 const (
 	metricKinds = HasSint64 | HasD | HasF
 	timeKinds   = HasTime | HasTimeMicros

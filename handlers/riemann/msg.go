@@ -41,7 +41,7 @@ func (m *Msg) Parse(frame []byte, maxEvent int) error {
 	for i := 0; i < len(frame); {
 		tag, value, next := nextField(frame, i)
 		if next < 0 {
-			return &Error{At: i, In: "the Msg", What: problemTexts[-next]}
+			return &Error{At: i, In: theMsg, What: problemTexts[-next]}
 		}
 		if err := m.take(tag, value, i, next); err != nil {
 			return err
@@ -97,7 +97,7 @@ func (m *Msg) takeEvent(b []byte, value, at int) error {
 	if err := e.Parse(b); err != nil {
 		inner := err.(*Error)
 		in := fmt.Sprintf("events[%d]", m.Count+m.Skipped)
-		if inner.In != "the event" {
+		if inner.In != theEvent {
 			in += "." + inner.In
 		}
 		return &Error{At: value + inner.At, In: in, What: inner.What}

@@ -67,19 +67,22 @@ func (e *Event) dropped() Fields {
 	return drop
 }
 
-// appendWithout appends the fields of raw but those in drop.
+// appendWithout appends the fields of raw but those in drop, in as few pieces
+// as there are between them.
 func appendWithout(dst, raw []byte, drop Fields) []byte {
+	from := 0
 	for i := 0; i < len(raw); {
 		tag, _, next := nextField(raw, i)
 		if next < 0 {
 			panic("BUG: an event's wire bytes changed under its view")
 		}
-		if drop&fieldOf(tag) == 0 {
-			dst = append(dst, raw[i:next]...)
+		if drop&fieldOf(tag) != 0 {
+			dst = append(dst, raw[from:i]...)
+			from = next
 		}
 		i = next
 	}
-	return dst
+	return append(dst, raw[from:]...)
 }
 
 // fieldOf is the singular field with this tag; 0 if it is none.
@@ -174,11 +177,6 @@ func (e *Event) appendMetric(dst []byte, have Fields) []byte {
 
 func zigzag(v int64) uint64 { return uint64(v<<1) ^ uint64(v>>63) }
 
-// StoredSize is the length of what AppendStored appends.
-func (e *Event) StoredSize(now int64, defaultTTL float32) int {
-	return len(e.AppendStored(nil, now, defaultTTL))
-}
-
 // ParseStored makes e the view of b, a stored form, with what Kept said when
 // it was stored. Afterwards e answers queries as the received event did, except
 // that it has a time and a ttl in any case. On an error, which means damage, e
@@ -189,4 +187,54 @@ func (e *Event) ParseStored(b []byte, kept Fields) error {
 	}
 	e.Set = kept | IsStored
 	return nil
+}
+
+// ParseStoredFields is ParseStored for a reader of a few fields: it looks at no
+// more of b than it takes to find those in want. The others may look as if they
+// were not set. Any metric kind in want stands for the metric that counts, either
+// time for TimeNumber. At, Deadline and AppendStored need a whole view.
+func (e *Event) ParseStoredFields(b []byte, kept, want Fields) error {
+	find := onWire(kept, want)
+	if find == 0 {
+		*e = Event{Raw: b, Set: IsStored}
+		return nil
+	}
+	if at, why := e.walk(b, find); why != 0 {
+		return e.fail(at, why)
+	}
+	if find&^e.Set != 0 {
+		return &Error{At: len(b), In: "the stored event", What: "a kept field is missing"}
+	}
+	// The walk stopped at the first tag and the first attribute.
+	e.tags.end = uint32(len(b))
+	e.attrs.end = uint32(len(b))
+	e.Set = e.Set&kept | IsStored
+	return nil
+}
+
+// onWire is which fields of a stored form hold those in want.
+func onWire(kept, want Fields) Fields {
+	find := want&kept&^(timeKinds|metricKinds) | want&HasTTL
+	if want&timeKinds != 0 {
+		if kept&timeKinds == HasTime {
+			find |= HasTime
+		} else {
+			find |= HasTimeMicros
+		}
+	}
+	if want&metricKinds != 0 {
+		find |= counts(kept)
+	}
+	return find
+}
+
+// counts is the metric kind of set that counts; 0 if there is none.
+func counts(set Fields) Fields {
+	switch {
+	case set&HasSint64 != 0:
+		return HasSint64
+	case set&HasD != 0:
+		return HasD
+	}
+	return set & HasF
 }

@@ -12,17 +12,20 @@ func (e *Event) Parse(b []byte) error {
 	if uint64(len(b)) > math.MaxUint32 {
 		return e.fail(0, tooLarge)
 	}
-	if at, why := e.walk(b); why != 0 {
+	if at, why := e.walk(b, wholeEvent); why != 0 {
 		return e.fail(at, why)
 	}
 	return nil
 }
 
-// walk is Parse with the place and the problem of what is wrong instead of an
-// error. It is the server's hottest loop, hence its length: the usual cases,
-// tags and lengths of one byte and integers of up to eight, are decoded in line,
-// and the sets stay in registers.
-func (e *Event) walk(b []byte) (at int, why problem) {
+// wholeEvent is a want of walk that is never satisfied.
+const wholeEvent = ^Fields(0)
+
+// walk makes e the view of b up to where it has seen all the fields of want, or
+// returns the place and the problem of what is wrong. It is the server's hottest
+// loop, hence its length: the usual cases, tags and lengths of one byte and
+// integers of up to eight, are decoded in line, and the sets stay in registers.
+func (e *Event) walk(b []byte, want Fields) (at int, why problem) {
 	*e = Event{Raw: b}
 	var set, again Fields
 	for i := 0; uint(i) < uint(len(b)); {
@@ -94,7 +97,9 @@ func (e *Event) walk(b []byte) (at int, why problem) {
 			}
 		}
 		again |= set & bit
-		set |= bit
+		if set |= bit; set&want == want {
+			break
+		}
 	}
 	e.Set, e.again = set, again&^(HasTags|HasAttributes)
 	return 0, 0
@@ -136,14 +141,14 @@ func (r *run) extend(at, end int) {
 // fail describes the problem that walk found at that byte. If it is within an
 // attribute, it says in which.
 func (e *Event) fail(at int, why problem) *Error {
-	in, n := "the event", 0
+	in, n := theEvent, 0
 	for i := 0; i < at; {
-		tag, _, next := nextField(e.Raw, i)
+		tag, value, next := nextField(e.Raw, i)
 		if next < 0 {
 			break
 		}
 		if tag == tagAttributes {
-			if at < next {
+			if at < max(next, value+1) { // an empty one has its problem at its end
 				in = fmt.Sprintf("attributes[%d]", n)
 			}
 			n++
