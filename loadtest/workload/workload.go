@@ -123,6 +123,15 @@ func (w *Workload) EventBytes() int { return w.eventBytes }
 // MsgBytes is the size of one frame with events, header included.
 func (w *Workload) MsgBytes() int { return len(w.msg) }
 
+// LongestFrame is the size of the longest request, header included.
+func (w *Workload) LongestFrame() int {
+	longest := len(w.msg)
+	for _, q := range w.queries {
+		longest = max(longest, len(q))
+	}
+	return longest
+}
+
 // Queries are the frames of the query texts, placeholders filled in.
 func (w *Workload) Queries() [][]byte { return w.queries }
 
