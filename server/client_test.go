@@ -68,6 +68,14 @@ func (c *client) closeWrite() {
 	}
 }
 
+// done closes the connection, so that a drain has not to wait for it.
+func (c *client) done() {
+	c.t.Helper()
+	if err := c.Close(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // frame reads a whole reply, its length included. io.EOF is the end of the stream
 // between two replies.
 func (c *client) frame() ([]byte, error) {

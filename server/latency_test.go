@@ -41,6 +41,7 @@ func TestNoReplyWaitsForADelayedAck(t *testing.T) {
 			if median := times[len(times)/2]; median >= 20*time.Millisecond {
 				t.Errorf("the median of %d request times is %v, want less than 20ms", len(times), median)
 			}
+			c.done()
 			ledger := d.drain()
 			if writes := ledger.number(t, "writes"); writes != exchanges {
 				t.Errorf("%d writes for %d replies sent one at a time, want one each", writes, exchanges)

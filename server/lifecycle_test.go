@@ -159,10 +159,15 @@ func TestRestartRightAfterDrain(t *testing.T) {
 			clients[i] = dial(t, addr)
 			clients[i].send(event("restart", int64(round)))
 		}
-		d.drain()
+		d.signal(syscall.SIGTERM)
 		for _, c := range clients {
 			c.end()
+			c.done()
 		}
+		if code := d.wait(); code != exitOK {
+			t.Fatalf("exit code %d", code)
+		}
+		d.ledger()
 		d = start(t, "--tcp", addr)
 		if d.addr != addr {
 			t.Fatalf("restarted on %s, want %s", d.addr, addr)
@@ -179,7 +184,7 @@ func TestDrainAnswersWhatWasReceived(t *testing.T) {
 			const n = 1000
 			c, idle := dial(t, d.addr), dial(t, d.addr)
 			idle.send(event("idle", 1))
-			c.write(alternating(t, "drain ", n))
+			c.write(alternating{"drain ", n, n}.frames(t))
 			c.ack() // the first reply: the daemon is at work on them
 			d.signal(sig)
 			whole := 1

@@ -23,7 +23,7 @@ const (
 // mostMetrics keeps self events at a few hundred.
 const mostMetrics = 300
 
-var metricName = regexp.MustCompile(`^[a-z][a-z0-9]*( [a-z0-9]+)*(:( [a-z0-9]+)+)?$`)
+var metricName = regexp.MustCompile(`^[a-z][a-z0-9-]*( [a-z0-9-]+)*(:( [a-z0-9-]+)+)?$`)
 
 // checkMetrics panics if the metrics are not as every way of showing them needs
 // them: names well formed and different, and not too many.

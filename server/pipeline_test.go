@@ -17,21 +17,31 @@ import (
 // before the replies are checked: 10,000 frames.
 const pairs = 5_000
 
-// alternating returns pairs of frames: event i of this name, then the query for it.
-func alternating(t *testing.T, name string, n int) []byte {
+// A stream of alternating frames: pair i is an event of service i with metric i, and
+// the query for that service, the services being taken in turns.
+type alternating struct {
+	name     string
+	pairs    int
+	services int
+}
+
+func (a alternating) service(i int) string { return a.name + strconv.Itoa(i%a.services) }
+
+// frames returns the stream.
+func (a alternating) frames(t *testing.T) []byte {
 	t.Helper()
 	var stream []byte
-	for i := range n {
-		service := name + strconv.Itoa(i)
+	for i := range a.pairs {
+		service := a.service(i)
 		stream = append(stream, encoded(t, &pb.Msg{Events: []*pb.Event{event(service, int64(i))}})...)
 		stream = append(stream, encoded(t, queryMsg(`service = "`+service+`"`))...)
 	}
 	return stream
 }
 
-// checkAlternating reads the replies to alternating: the i-th is the i-th answer.
-func checkAlternating(c *client, name string, n int) error {
-	for i := range n {
+// check reads the replies: the i-th is the i-th answer.
+func (a alternating) check(c *client) error {
+	for i := range a.pairs {
 		b, err := c.frame()
 		if err != nil {
 			return fmt.Errorf("reply %d: %w", 2*i, err)
@@ -46,36 +56,38 @@ func checkAlternating(c *client, name string, n int) error {
 		if err := proto.Unmarshal(b[4:], &msg); err != nil {
 			return fmt.Errorf("reply %d: %w", 2*i+1, err)
 		}
-		if want := name + strconv.Itoa(i); !msg.GetOk() || len(msg.Events) != 1 ||
-			msg.Events[0].GetService() != want || msg.Events[0].GetMetricSint64() != int64(i) {
-			return fmt.Errorf("reply %d is %v, want %s", 2*i+1, &msg, want)
+		if !msg.GetOk() || len(msg.Events) != 1 || msg.Events[0].GetService() != a.service(i) || msg.Events[0].GetMetricSint64() != int64(i) {
+			return fmt.Errorf("reply %d is %v, want %s with metric %d", 2*i+1, &msg, a.service(i), i)
 		}
 	}
 	return nil
 }
 
-// pipelineOn sends alternating frames as fast as the daemon takes them on each of so
-// many connections, and checks every reply.
-func pipelineOn(t *testing.T, d *daemon, connections, perConnection int) {
+// pipelineOn sends a stream as fast as the daemon takes it on each of so many
+// connections, and checks every reply.
+func pipelineOn(t *testing.T, d *daemon, connections, perConnection, services int) {
 	t.Helper()
 	var all sync.WaitGroup
+	clients := make([]*client, connections)
 	failed := make([]error, connections)
 	for i := range connections {
 		c := dial(t, d.addr)
-		name := fmt.Sprintf("c%d ", i)
-		stream := alternating(t, name, perConnection)
+		clients[i] = c
+		a := alternating{fmt.Sprintf("c%d ", i), perConnection, services}
+		stream := a.frames(t)
 		all.Go(func() {
 			if _, err := c.Write(stream); err != nil {
 				t.Errorf("connection %d: %v", i, err)
 			}
 		})
-		all.Go(func() { failed[i] = checkAlternating(c, name, perConnection) })
+		all.Go(func() { failed[i] = a.check(c) })
 	}
 	all.Wait()
 	for i, err := range failed {
 		if err != nil {
 			t.Errorf("connection %d: %v", i, err)
 		}
+		clients[i].done()
 	}
 	ledger := d.drain()
 	if want, got := int64(2*connections*perConnection), ledger.number(t, "frames_received"); got != want {
@@ -85,19 +97,19 @@ func pipelineOn(t *testing.T, d *daemon, connections, perConnection int) {
 
 func TestRepliesInOrder(t *testing.T) {
 	for _, row := range []struct {
-		name               string
-		flags              []string
-		connections, pairs int
+		name                         string
+		flags                        []string
+		connections, pairs, services int
 	}{
-		{"one connection", nil, 1, pairs},
-		{"one connection, worked on the loop", []string{"--handlers", "0"}, 1, pairs},
-		{"one connection, a ring of two", []string{"--loops", "1", "--handlers", "2", "--ring-slots", "2"}, 1, pairs},
-		{"64 connections, 4 loops, 8 handlers", []string{"--loops", "4", "--handlers", "8"}, 64, pairs / 10},
-		{"64 connections, worked on 4 loops", []string{"--loops", "4", "--handlers", "0"}, 64, pairs / 10},
-		{"64 connections, a ring of four", []string{"--loops", "4", "--handlers", "8", "--ring-slots", "4"}, 64, pairs / 50},
+		{"one connection", nil, 1, pairs, 500},
+		{"one connection, worked on the loop", []string{"--handlers", "0"}, 1, pairs, 500},
+		{"one connection, a ring of two", []string{"--loops", "1", "--handlers", "2", "--ring-slots", "2"}, 1, pairs, 500},
+		{"64 connections, 4 loops, 8 handlers", []string{"--loops", "4", "--handlers", "8"}, 64, pairs / 10, 2},
+		{"64 connections, worked on 4 loops", []string{"--loops", "4", "--handlers", "0"}, 64, pairs / 10, 2},
+		{"64 connections, a ring of four", []string{"--loops", "4", "--handlers", "8", "--ring-slots", "4"}, 64, pairs / 50, 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			pipelineOn(t, start(t, row.flags...), row.connections, row.pairs)
+			pipelineOn(t, start(t, row.flags...), row.connections, row.pairs, row.services)
 		})
 	}
 }

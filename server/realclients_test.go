@@ -193,6 +193,7 @@ func TestRubyClient(t *testing.T) {
 	want := "float warn 1.25 100000  90.0\n" +
 		"int ok 42 0 a+b 300.0\n" +
 		"none critical nil 0  90.0\n" +
+		"Failed\n" + // the library says so by itself
 		"parse error:\n" +
 		"0\n"
 	if got != want {

@@ -65,7 +65,7 @@ func settings(o *Options) []*setting {
 			help: "bursts that may be with the handlers at once, a power of two"},
 
 		{name: "max-frame", value: "SIZE", initial: "16MiB", parse: size(&o.MaxFrame, kib, mostFrame),
-			help: "largest frame accepted, and largest reply; a longer one is answered with an error and the connection closed"},
+			help: "largest frame taken, and largest reply; a longer frame is answered with an error and the connection closed"},
 		{name: "max-event", value: "SIZE", initial: "1MiB", parse: size(&o.MaxEvent, kib, mostFrame),
 			help: "largest event taken; a larger one is skipped and counted, the rest of its Msg stands"},
 		{name: "conn-memory", value: "SIZE", initial: "256KiB", parse: size(&o.ConnMemory, loop.MinConnMemory, gib),
@@ -79,10 +79,10 @@ func settings(o *Options) []*setting {
 			help: "most open connections; auto is what the limit of open files allows"},
 		{name: "max-conns-per-address", value: "N", initial: "0", parse: wholeNumber(&o.MaxConnsPerAddress, 0, mostConns),
 			help: "most open connections of one peer address; 0 is no limit"},
-		{name: "frame-timeout", value: "DURATION", initial: "10s", parse: duration(&o.FrameTimeout, 100*time.Millisecond, 24*time.Hour),
-			help: "window over which a begun frame must arrive at 4 KiB a second or more"},
-		{name: "write-timeout", value: "DURATION", initial: "10s", parse: duration(&o.WriteTimeout, 100*time.Millisecond, 24*time.Hour),
-			help: "window over which replies must be read at 4 KiB a second or more"},
+		{name: "frame-timeout", value: "DURATION", initial: "10s", parse: zeroOr(&o.FrameTimeout, duration(&o.FrameTimeout, 100*time.Millisecond, 24*time.Hour)),
+			help: "window over which a begun frame must arrive at 4 KiB a second or more; 0 is off"},
+		{name: "write-timeout", value: "DURATION", initial: "10s", parse: zeroOr(&o.WriteTimeout, duration(&o.WriteTimeout, 100*time.Millisecond, 24*time.Hour)),
+			help: "window over which replies must be read at 4 KiB a second or more; 0 is off"},
 
 		{name: "ttl", value: "DURATION", initial: "60s", parse: wholeSeconds(&o.TTL, time.Second, mostTTL),
 			help: "time to live of events that bring none, in whole seconds"},

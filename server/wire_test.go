@@ -36,11 +36,10 @@ var refusedLengths = []refusedLength{
 // A frame whose length is over the limit gets an error that names length, limit and
 // flag, at once and whole, then the end of the stream. Others go on undisturbed.
 func TestLengthOverTheLimit(t *testing.T) {
-	d := start(t, "--max-frame", "16MiB")
-	bystander := dial(t, d.addr)
 	for _, row := range refusedLengths {
 		t.Run(row.name, func(t *testing.T) {
-			c := dial(t, d.addr)
+			d := start(t, "--max-frame", "16MiB")
+			bystander, c := dial(t, d.addr), dial(t, d.addr)
 			c.write([]byte(row.bytes))
 			reply := c.reply()
 			if reply.Ok == nil || *reply.Ok {

@@ -18,4 +18,4 @@ rescue Riemann::Client::ServerError => e
   puts e.message[0, 12]
 end
 puts client.tcp['host = "nobody"'].size
-client.close
+client.tcp.close

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// document returns a file of the repository's as text.
+func document(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// flagRow is a setting's row in the README's table.
+func flagRow(s *setting) string {
+	flag := strings.TrimSpace("--" + s.name + " " + s.value)
+	initial := ""
+	if s.value != "" && s.initial != "" {
+		initial = "`" + s.initial + "`"
+	}
+	return fmt.Sprintf("| `%s` | %s | %s |", strings.ReplaceAll(flag, "|", `\|`), initial, s.help)
+}
+
+// The README's table has each flag with its default and help, in the order of
+// --help, and nothing else.
+func TestREADMEHasTheFlags(t *testing.T) {
+	var want []string
+	for _, s := range settings(&Options{}) {
+		want = append(want, flagRow(s))
+	}
+	got := regexp.MustCompile("(?m)^\\| `--.*$").FindAllString(document(t, "README.md"), -1)
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the table in README.md should be:\n%s", strings.Join(want, "\n"))
+	}
+}
+
+// Whatever the documents call a flag is one, of the daemon or of the load client's
+// section of them.
+func TestDocumentsNameRealFlags(t *testing.T) {
+	known := map[string]bool{"help": true}
+	for _, s := range settings(&Options{}) {
+		known[s.name] = true
+	}
+	mention := regexp.MustCompile("--([a-z][a-z-]+)")
+	for _, name := range []string{"README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/LIMITS.md"} {
+		for _, m := range mention.FindAllStringSubmatch(document(t, name), -1) {
+			if !known[m[1]] {
+				t.Errorf("%s speaks of --%s, which is no flag", name, m[1])
+			}
+		}
+	}
+}
+
+// Files and folders that the documents link to are there.
+func TestDocumentLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for _, name := range []string{"README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/LIMITS.md"} {
+		for _, m := range link.FindAllStringSubmatch(document(t, name), -1) {
+			target := filepath.Join(root, filepath.Dir(name), m[1])
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s: %v", name, m[1], err)
+			}
+		}
+	}
+}
+
+// docs/LIMITS.md has a section for each limit that has a flag.
+func TestLIMITSHasTheLimits(t *testing.T) {
+	text := document(t, "docs/LIMITS.md")
+	for _, name := range []string{"max-frame", "max-event", "conn-memory", "memory", "socket-buffer", "max-conns",
+		"max-conns-per-address", "frame-timeout", "write-timeout", "ring-slots", "loops", "handlers", "drain-timeout"} {
+		s := settingNamed(settings(&Options{}), name)
+		if want := fmt.Sprintf("| `--%s` | `%s` |", name, s.initial); !strings.Contains(text, want) {
+			t.Errorf("docs/LIMITS.md has no row that begins %s", want)
+		}
+	}
+}
