@@ -50,12 +50,12 @@ func (b *buffers) get(n int) []byte {
 	return make([]byte, 0, sizeFor(n))
 }
 
-// put takes a buffer back that get returned. Its bytes must not be touched
-// afterwards.
+// put takes a buffer back; one that get didn't make, such as that of a claim, is left
+// to the collector. Its bytes must not be touched afterwards.
 func (b *buffers) put(buf []byte) {
 	frame.Poison(buf)
 	size := cap(buf)
-	if size > largestBuffer || b.kept+size > keepBuffers {
+	if size > largestBuffer || size != sizeFor(size) || b.kept+size > keepBuffers {
 		return
 	}
 	list := &b.free[class(size)]

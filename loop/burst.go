@@ -95,8 +95,8 @@ func (l *Loop) fill(c *Conn, cut frame.Cut) {
 func (l *Loop) moveInput(c *Conn, b *frame.Burst, n int) {
 	b.Store, b.In = c.in, c.unread()[:n]
 	rest := c.unread()[n:]
-	if c.claimed() {
-		b.Claim, c.claim = c.claim.Bytes, nil
+	if c.reserved {
+		b.Claim, c.claim, c.reserved = c.claim.Bytes, nil, false
 	}
 	c.in, c.inOff = nil, 0
 	if len(rest) > 0 {

@@ -71,12 +71,13 @@ type Conn struct {
 	reason   closeReason // why it will be closed, once it is finishing
 	refusal  error       // why a frame was refused, until the refusal is among the replies
 
-	in    []byte // received and not yet in a burst, from inOff on; the buffer is held
-	inOff int
-	need  int          // length of the frame at the head of in, header included, when it was last seen incomplete; else 0
-	claim *frame.Claim // what that frame asks, or has got, of the reserve
-	burst *frame.Burst
-	where whereabouts
+	in       []byte // received and not yet in a burst, from inOff on; the buffer is held
+	inOff    int
+	need     int          // length of the frame at the head of in, header included, when it was last seen incomplete; else 0
+	claim    *frame.Claim // what that frame asks, or has got, of the reserve
+	reserved bool         // true exactly when in is the buffer that the claim was granted for
+	burst    *frame.Burst
+	where    whereabouts
 
 	replies []frame.Reply // what the kernel has not taken, at most a few
 	unsent  int           // bytes in replies

@@ -146,7 +146,7 @@ func (l *Loop) settle(c *Conn) {
 // review makes what the connection is registered for follow from its state.
 func (l *Loop) review(c *Conn) {
 	l.setPaused(c, window, c.unsent >= Window || c.where == blocked)
-	if c.paused&ownBudget != 0 && l.ownRoom(c) >= leastRead(c) {
+	if c.paused&ownBudget != 0 && l.hasOwnRoom(c) {
 		l.setPaused(c, ownBudget, false)
 	}
 	l.setDeadline(c)

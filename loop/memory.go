@@ -48,36 +48,46 @@ func (l *Loop) ownRoom(c *Conn) int {
 	return size - len(c.unread())
 }
 
-// leastRead is the room for which a connection paused at its own budget is read
+// hasOwnRoom reports whether a connection paused at its own budget is to be read
 // again: the frame that has begun must fit, and less than a page would cost more in
-// calls than it brings.
-func leastRead(c *Conn) int {
-	if c.need == 0 {
-		return pageSize
+// calls than it brings. A frame that is too large for the budget has its room from
+// the reserve.
+func (l *Loop) hasOwnRoom(c *Conn) bool {
+	switch {
+	case c.need > l.cfg.connRoom():
+		return true
+	case c.need > 0:
+		return l.ownRoom(c) >= sizeFor(c.need)-len(c.unread())
 	}
-	return max(pageSize, sizeFor(c.need)-len(c.unread()))
+	return l.ownRoom(c) >= pageSize
 }
 
 // inHeld is the part of held that the input buffer makes up.
 func (c *Conn) inHeld() int {
-	if c.claimed() {
+	if c.reserved {
 		return 0
 	}
 	return cap(c.in)
 }
 
-// claimed reports whether the input buffer is one that the reserve granted.
-func (c *Conn) claimed() bool { return c.claim != nil && cap(c.in) >= c.claim.Bytes }
-
 // roomToRead returns where to read to, or nothing after it has paused the
 // connection. A frame that has begun has its whole length counted before more of it
-// is read: so no two frames can wait for each other's room.
+// is read: from the loop's share, or from the reserve if it is too large for the
+// connection's own budget or the share is used up. The reserve serves claims in
+// their order and each one can be completed, so no two frames wait for each other.
 func (l *Loop) roomToRead(c *Conn) []byte {
-	if c.need > l.cfg.connRoom() {
+	if c.claim != nil || c.need > l.cfg.connRoom() {
 		return l.roomInReserve(c)
 	}
-	if c.need > cap(c.in)-c.inOff && !l.makeRoom(c) {
-		return nil
+	if size := sizeFor(c.need); c.need > cap(c.in)-c.inOff {
+		if size-len(c.unread()) > l.ownRoom(c) {
+			l.setPaused(c, ownBudget, true)
+			return nil
+		}
+		if !l.hasShare(size) && c.held+size > Floor {
+			return l.roomInReserve(c)
+		}
+		l.resize(c, c.need)
 	}
 	if c.need > len(l.scratch) {
 		return c.in[len(c.in):cap(c.in)]
@@ -85,25 +95,10 @@ func (l *Loop) roomToRead(c *Conn) []byte {
 	return l.roomInScratch(c)
 }
 
-// makeRoom gives the frame that has begun a buffer for its whole length.
-func (l *Loop) makeRoom(c *Conn) bool {
-	size := sizeFor(c.need)
-	if size-len(c.unread()) > l.ownRoom(c) {
-		l.setPaused(c, ownBudget, true)
-		return false
-	}
-	if !l.hasShare(size) && c.held+size > Floor {
-		l.waitForMemory(c)
-		return false
-	}
-	l.resize(c, c.need)
-	return true
-}
-
 // roomInScratch returns as much of the scratch buffer as the budgets have room for.
 func (l *Loop) roomInScratch(c *Conn) []byte {
 	room := min(len(l.scratch), l.ownRoom(c))
-	if room < leastRead(c) && room < cap(c.in)-len(c.in) {
+	if room < pageSize && room < cap(c.in)-len(c.in) {
 		room = cap(c.in) - len(c.in)
 	}
 	if room <= 0 {
@@ -126,8 +121,8 @@ func (l *Loop) waitForMemory(c *Conn) {
 	l.enqueue(forMemory, c)
 }
 
-// roomInReserve returns the rest of the buffer for a frame that is larger than a
-// connection's budget, once the reserve has granted it.
+// roomInReserve returns the rest of the buffer for the frame that has begun, once the
+// reserve has granted it.
 func (l *Loop) roomInReserve(c *Conn) []byte {
 	if c.claim == nil {
 		c.claim = &frame.Claim{Bytes: c.need, Call: l.granted}
@@ -170,7 +165,7 @@ func (l *Loop) moveToReserve(c *Conn) {
 	buf := append(make([]byte, 0, c.claim.Bytes), c.unread()...)
 	l.hold(c, -cap(c.in))
 	l.buffers.put(c.in)
-	c.in, c.inOff = buf, 0
+	c.in, c.inOff, c.reserved = buf, 0, true
 }
 
 // unclaim gives back what a connection asked, or has got, of the reserve.
@@ -181,5 +176,5 @@ func (l *Loop) unclaim(c *Conn) {
 	if !l.shared.reserve.Withdraw(c.claim) {
 		l.shared.reserve.Release(c.claim.Bytes)
 	}
-	c.claim = nil
+	c.claim, c.reserved = nil, false
 }

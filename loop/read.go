@@ -57,7 +57,7 @@ func (l *Loop) dropInput(c *Conn) {
 	if c.in == nil {
 		return
 	}
-	if !c.claimed() {
+	if !c.reserved {
 		l.hold(c, -cap(c.in))
 	}
 	l.buffers.put(c.in)

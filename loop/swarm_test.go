@@ -22,6 +22,7 @@ type swarm struct {
 	yielded []*frame.Burst
 	worker  *toyWorker
 	clients []*swarmClient
+	calm    bool // nothing goes wrong any more, and no event comes without a cause
 }
 
 // swarmClient sends requests and knows what it must get for them.
@@ -29,6 +30,7 @@ type swarmClient struct {
 	*fakeSocket
 	unsent []byte
 	sizes  []int // of the replies to all requests
+	long   bool  // the last frame is over the limit: the last reply is the refusal
 }
 
 func newSwarm(t *testing.T, seed uint64, onLoop bool) *swarm {
@@ -45,7 +47,7 @@ func newSwarm(t *testing.T, seed uint64, onLoop bool) *swarm {
 	cfg := &Config{
 		Loops: 1, Protocols: []*frame.Protocol{protocol},
 		ConnMemory: frame.Limit{Flag: "--conn-memory", Value: MinConnMemory + rnd.IntN(100_000)},
-		Memory:     frame.Limit{Flag: "--memory", Value: 2*toyMax + 2*MinLoopMemory + rnd.IntN(1<<20)},
+		Memory:     frame.Limit{Flag: "--memory", Value: 2*toyMax + rnd.IntN(1<<20)},
 		MaxConns:   frame.Limit{Flag: "--max-conns", Value: 1000},
 		Report:     func(kind, peer, text string) {},
 	}
@@ -85,6 +87,11 @@ func (s *swarm) addClient() {
 		c.sizes = append(c.sizes, max(reply, 8))
 		seq++
 	}
+	if s.rnd.IntN(4) == 0 {
+		c.long = true
+		c.unsent = append(c.unsent, "\xff\xff\xff\xff"...)
+		c.unsent = append(c.unsent, make([]byte, s.rnd.IntN(100_000))...)
+	}
 	s.clients = append(s.clients, c)
 	s.kernel.backlog = append(s.kernel.backlog, c.fakeSocket)
 }
@@ -97,13 +104,20 @@ func (s *swarm) step() {
 	case 2:
 		s.handle()
 	case 3:
-		s.loop.onEvent(s.loop.bell.fd, evReadable)
+		if s.loop.bell.rung.Load() {
+			s.loop.onEvent(s.loop.bell.fd, evReadable)
+		}
 	case 4:
 		s.accept()
 	case 5:
-		s.stale()
+		if !s.calm {
+			s.stale()
+		}
 	default:
 		s.deliver()
+	}
+	if !s.calm && s.rnd.IntN(200) == 0 && len(s.clients) < 100 {
+		s.addClient()
 	}
 	if s.rnd.IntN(50) == 0 {
 		s.kernel.now = s.kernel.now.Add(tickEvery)
@@ -127,7 +141,7 @@ func (s *swarm) clientActs(c *swarmClient) {
 	case 1:
 		c.receive(1 + s.rnd.IntN(100_000))
 	case 2:
-		if s.rnd.IntN(400) == 0 {
+		if !s.calm && s.rnd.IntN(200) == 0 {
 			c.isReset, c.toServer, c.toClient = true, nil, nil
 		}
 	}
@@ -216,8 +230,9 @@ func (s *swarm) run() {
 	for range 3000 {
 		s.step()
 		s.forgetClosed()
+		s.checkBounds()
 	}
-	s.kernel.odds = fakeOdds{} // from here on all goes well, so that all can end
+	s.calm, s.kernel.odds = true, fakeOdds{} // so that all can end, by itself
 	for _, c := range s.clients {
 		c.room = 1 << 30
 	}
@@ -254,12 +269,15 @@ func (s *swarm) describe() string {
 func (c *swarmClient) replies() (int, error) {
 	rest := c.received
 	for n := 0; ; n++ {
-		cut, err := frame.CutLengthPrefixed(rest, frame.Limit{Value: toyMax}, 0)
-		if err != nil || cut.Frames == 0 {
+		cut, _ := frame.CutLengthPrefixed(rest, frame.Limit{Value: toyMax}, 0)
+		if c.long && n == len(c.sizes) && bytes.HasPrefix(rest, []byte(refusalText)) {
+			return n + 1, nil
+		}
+		if cut.Frames == 0 {
 			if len(rest) > 0 && !c.isReset {
-				err = fmt.Errorf("%d bytes of a reply without its end", len(rest))
+				return n, fmt.Errorf("%d bytes of a reply without its end", len(rest))
 			}
-			return n, err
+			return n, nil
 		}
 		if n >= len(c.sizes) {
 			return n, fmt.Errorf("more replies than requests")
@@ -276,6 +294,9 @@ func (s *swarm) check() {
 		got, err := c.replies()
 		if err != nil {
 			s.t.Fatalf("client %d: %v", i, err)
+		}
+		if c.long {
+			got-- // the refusal
 		}
 		if !c.isReset && got != len(c.sizes) {
 			s.t.Fatalf("client %d was not reset and got %d of %d replies", i, got, len(c.sizes))
@@ -297,6 +318,37 @@ func (s *swarm) check() {
 		if n := l.lines[where].Len(); n != 0 {
 			s.t.Fatalf("%d connections are left in line %d", n, where)
 		}
+	}
+}
+
+// refusalText begins the reply to a frame that is over the limit.
+const refusalText = "frame of 4294967295 bytes"
+
+// largestReply is the largest that clients ask for, and what a buffer for it may be
+// larger.
+const largestReply = 100_000 + frame.MaxSmallReply
+
+// checkBounds holds the loop to its budgets, whatever the peers do.
+func (s *swarm) checkBounds() {
+	l := s.loop
+	total := 0
+	for _, c := range l.conns {
+		if c == nil {
+			continue
+		}
+		total += c.held
+		if c.unsent > Window+largestReply {
+			s.t.Fatalf("%d reply bytes wait for the kernel", c.unsent)
+		}
+		if most := l.cfg.ConnMemory.Value + Window + largestReply; c.held > most {
+			s.t.Fatalf("a connection holds %d bytes; want at most %d", c.held, most)
+		}
+	}
+	if held := l.tally.get(memoryHeld); total > held {
+		s.t.Fatalf("the connections hold %d bytes, but %d are counted", total, held)
+	}
+	if r := l.shared.reserve.Stats(); r.Taken > r.Limit {
+		s.t.Fatalf("%d bytes are taken of a reserve of %d", r.Taken, r.Limit)
 	}
 }
 
