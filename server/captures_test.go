@@ -1,10 +1,10 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"slices"
 	"testing"
 
@@ -14,34 +14,32 @@ import (
 	"darboux/handlers/riemann/pb"
 )
 
-// captureFiles are what connections of real Riemann clients sent: frames, byte for
-// byte, one file a connection.
-const captureFiles = "../handlers/riemann/testdata/captures/*/*/tcp-*-c2s.bin"
+// captures are what connections of real Riemann clients sent, byte for byte; see
+// testdata/README.md.
+const captures = "testdata/captures.zip"
 
 // Every captured connection gets as many replies as it sent frames, the
 // acknowledgements byte for byte, however its bytes arrive, and then, as it has shut
 // down its sending side, the end of the stream.
 func TestCapturesReplayed(t *testing.T) {
-	files, err := filepath.Glob(captureFiles)
-	if err != nil || len(files) < 50 {
-		t.Fatalf("%d captures at %s, error %v", len(files), captureFiles, err)
+	archive, err := zip.OpenReader(captures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	if len(archive.File) < 100 {
+		t.Fatalf("%d captures only", len(archive.File))
 	}
 	d := start(t)
-	clients := map[string]bool{}
-	for _, file := range files {
-		client, run := filepath.Base(filepath.Dir(filepath.Dir(file))), filepath.Base(filepath.Dir(file))
-		clients[client] = true
-		t.Run(client+"/"+run+"/"+filepath.Base(file), func(t *testing.T) {
-			stream, err := os.ReadFile(file)
+	for _, file := range archive.File {
+		t.Run(file.Name, func(t *testing.T) {
+			stream, err := fs.ReadFile(archive, file.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			replay(t, d, stream, len(stream))
 			replay(t, d, stream, max(7, len(stream)/100))
 		})
-	}
-	if len(clients) < 8 {
-		t.Errorf("captures of %d clients only: %v", len(clients), clients)
 	}
 }
 
@@ -60,14 +58,16 @@ func replay(t *testing.T, d *daemon, stream []byte, piece int) {
 			t.Errorf("shut down: %v", err)
 		}
 	}()
-	for i, body := range bodies(stream) {
+	all := bodies(stream)
+	for i, body := range all {
 		got, err := c.frame()
 		if err != nil {
-			t.Fatalf("reply %d of %d: %v", i, len(bodies(stream)), err)
+			t.Fatalf("reply %d of %d: %v", i, len(all), err)
 		}
 		checkReply(t, i, body, got)
 	}
 	c.end()
+	c.done()
 }
 
 // checkReply checks the reply to a captured Msg by what protobuf says of the Msg.
