@@ -53,7 +53,7 @@ func (p *parser) member(at int) set {
 	}
 	p.quotes()
 	if p.quoted || p.peek() != '-' || p.look(1) == ']' || p.look(1) == '[' || p.look(1) == eof {
-		return p.fold(low)
+		return p.foldRune(low[0].lo)
 	}
 	from := p.pos
 	p.pos++
@@ -63,7 +63,7 @@ func (p *parser) member(at int) set {
 	if !single || high[0].lo < low[0].lo {
 		p.fail(from, "a range whose end is not a rune above its start")
 	}
-	return p.fold(set{{low[0].lo, high[0].lo}})
+	return p.foldRange(at, interval{low[0].lo, high[0].lo})
 }
 
 // bound reads a rune, which may be the end of a range, or an escaped set.

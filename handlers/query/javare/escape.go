@@ -30,7 +30,7 @@ func (p *parser) escape() node {
 	}
 	s, single := p.classEscape(at)
 	if single {
-		s = p.fold(s)
+		s = p.foldRune(s[0].lo)
 	}
 	return class{s}
 }

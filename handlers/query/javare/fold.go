@@ -1,6 +1,7 @@
 package javare
 
 import (
+	"slices"
 	"sync"
 	"unicode"
 )
@@ -18,20 +19,44 @@ func (s set) foldASCII() set {
 	return out.tidy()
 }
 
-// foldUnicode adds all runes that are the same in Java's comparison, which takes
-// the upper case and then the lower case of both, as (?iu) does.
-func (s set) foldUnicode() set {
-	out := append(set(nil), s...)
-	if len(s) == 1 && s[0].lo == s[0].hi { // by far the most frequent
-		return out.add(caseGroups()[s[0].lo]).tidy()
-	}
-	for r, group := range caseGroups() {
-		if s.has(r) {
-			out = out.add(group)
+// sameAs is all runes that Java holds for the same as r under (?iu): it compares
+// the lower case of the upper case of both.
+func sameAs(r rune) set {
+	return set{{r, r}}.add(caseGroups()[r]).tidy()
+}
+
+// foldUnicode adds to a range the runes of which the upper case, or the lower
+// case of that, is in it, as (?iu) does. The result is not yet tidy.
+func (r interval) foldUnicode() set {
+	out := set{r}
+	for _, pairs := range casePairs() {
+		from, _ := slices.BinarySearchFunc(pairs, r.lo, func(p pair, lo rune) int { return int(p.folded - lo) })
+		for _, p := range pairs[from:] {
+			if p.folded > r.hi {
+				break
+			}
+			out = append(out, interval{p.rune, p.rune})
 		}
 	}
-	return out.tidy()
+	return out
 }
+
+// pair is a rune and what one of the two steps of Java's comparison makes of it.
+type pair struct{ folded, rune rune }
+
+// casePairs are, for each of the two steps, the pairs in the order of the folded.
+var casePairs = sync.OnceValue(func() [2][]pair {
+	var upper, lower []pair
+	for r := range caseGroups() {
+		up := unicode.ToUpper(r)
+		upper = append(upper, pair{up, r})
+		lower = append(lower, pair{unicode.ToLower(up), r})
+	}
+	byFolded := func(a, b pair) int { return int(a.folded - b.folded) }
+	slices.SortFunc(upper, byFolded)
+	slices.SortFunc(lower, byFolded)
+	return [2][]pair{upper, lower}
+})
 
 func (s set) add(runes []rune) set {
 	for _, r := range runes {

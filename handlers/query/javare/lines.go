@@ -55,9 +55,12 @@ type edge struct {
 	calls int
 }
 
-// spend bounds the work: the cases to tell apart can be exponentially many.
+// maxCases bounds the cases to tell apart, which can be exponentially many and
+// each take time in the length of the pattern.
+const maxCases = 500
+
 func (e *edge) spend() {
-	if e.calls++; e.calls > MaxSteps {
+	if e.calls++; e.calls > maxCases {
 		panic(&Error{1, `a (?m) "^" or "$" beside too many parts that may be empty, which RE2 can't run,`})
 	}
 }

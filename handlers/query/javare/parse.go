@@ -27,7 +27,7 @@ func parse(pattern string) (tree node, err error) {
 		p.fail(p.pos, `an unmatched ")"`)
 	}
 	if repeated(tree) > MaxRepeat {
-		p.fail(0, fmt.Sprintf("nested repeats of together over %d", MaxRepeat))
+		p.fail(0, fmt.Sprintf("nested repeats of together over %d, which RE2 can't run,", MaxRepeat))
 	}
 	if n := countSteps(tree); n > MaxSteps {
 		p.fail(0, fmt.Sprintf("a pattern of over %d steps", MaxSteps))
@@ -221,15 +221,27 @@ func (p *parser) dot() set {
 	return lineEnds.not()
 }
 
-func (p *parser) literal(c rune) node { return class{p.fold(set{{c, c}})} }
+func (p *parser) literal(c rune) node { return class{p.foldRune(c)} }
 
-// fold adds the other cases if the flags say so.
-func (p *parser) fold(s set) set {
+// foldRune is c with its other cases if the flags say so.
+func (p *parser) foldRune(c rune) set {
 	switch {
 	case p.flags.fold && p.flags.unicodeFold:
-		return s.foldUnicode()
+		return sameAs(c)
 	case p.flags.fold:
-		return s.foldASCII()
+		return set{{c, c}}.foldASCII()
 	}
-	return s
+	return set{{c, c}}
+}
+
+func (p *parser) foldRange(at int, r interval) set {
+	s := set{r}
+	switch {
+	case p.flags.fold && p.flags.unicodeFold:
+		s = r.foldUnicode()
+	case p.flags.fold:
+		s = s.foldASCII()
+	}
+	p.countRanges(at, s) // untidy: a cheap measure of the work
+	return s.tidy()
 }

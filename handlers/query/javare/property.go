@@ -2,9 +2,13 @@ package javare
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 )
+
+// scriptCode is a script by its four letters, which Go's tables don't have.
+var scriptCode = regexp.MustCompile(`^(Is|sc=|script=|SC=|SCRIPT=)[A-Za-z]{4}$`)
 
 // property reads what stands behind \p or \P: a letter, or a name in braces.
 func (p *parser) property(at int) set {
@@ -22,6 +26,9 @@ func (p *parser) property(at int) set {
 		p.pos++
 	}
 	s, ok := p.named(at, name)
+	if code := name[max(len(name)-4, 0):]; !ok && scriptCode.MatchString(name) {
+		p.fail(at, fmt.Sprintf("the script code %q, which is not known here (write the script's name),", code))
+	}
 	if !ok {
 		p.fail(at, fmt.Sprintf(`the unknown class "\p{%s}"`, name))
 	}
@@ -46,34 +53,40 @@ func (p *parser) named(at int, name string) (s set, ok bool) {
 		p.refuse(at, fmt.Sprintf(`the Unicode block "%s"`, block))
 	}
 	if short, found := strings.CutPrefix(name, "Is"); found {
-		if s, ok = p.binary(short); ok {
+		if s, ok = p.binary(at, short); ok {
 			return s, ok
 		}
-		if s, ok = p.category(short); ok {
+		if s, ok = p.plain(at, short); ok {
 			return s, ok
 		}
 		return script(short)
 	}
-	if p.flags.unicodeClass {
-		if _, ok = posix[name]; ok && name != "Word" {
-			return p.bothCases(name, unicodePOSIX(name)), true
-		}
+	if _, ok = posix[name]; ok && name != "Word" && p.flags.unicodeClass {
+		return p.bothCases(name, unicodePOSIX(name)), true
 	}
-	if s, ok = posix[name]; ok && name != "Word" {
+	return p.plain(at, name)
+}
+
+// plain is a POSIX class, one of java.lang.Character, or a category.
+func (p *parser) plain(at int, name string) (set, bool) {
+	if s, ok := posix[name]; ok && name != "Word" {
 		return p.bothCases(name, s), true
 	}
 	if name == "javaMirrored" {
 		p.refuse(at, `the class "javaMirrored"`)
 	}
-	if s, ok = javaMethod(name); ok {
+	if s, ok := javaMethod(name); ok {
 		return p.bothCases(name, s), true
 	}
 	return p.category(name)
 }
 
 // binary is a Unicode property by its name behind "Is".
-func (p *parser) binary(name string) (set, bool) {
+func (p *parser) binary(at int, name string) (set, bool) {
 	name = strings.ToUpper(name)
+	if strings.HasPrefix(name, "EMOJI") || name == "EXTENDED_PICTOGRAPHIC" {
+		p.refuse(at, fmt.Sprintf(`the class "%s"`, name))
+	}
 	switch name {
 	case "WHITESPACE", "WHITE_SPACE":
 		name = "SPACE"
@@ -89,11 +102,9 @@ func (p *parser) binary(name string) (set, bool) {
 		name = "LOWER"
 	case "UPPERCASE":
 		name = "UPPER"
-	case "SPACE", "XDIGIT", "PUNCT", "CNTRL", "ALPHA", "LOWER", "UPPER": // Java knows these by the long names only
-		return nil, false
 	}
 	for long := range posix {
-		if strings.ToUpper(long) == name && name != "ASCII" {
+		if strings.ToUpper(long) == name {
 			return p.bothCases(long, unicodePOSIX(long)), true
 		}
 	}
@@ -103,7 +114,7 @@ func (p *parser) binary(name string) (set, bool) {
 	case "IDEOGRAPHIC":
 		return fromTables(unicode.Ideographic), true
 	case "TITLECASE":
-		return p.bothCases("Lt", fromTables(unicode.Lt)), true
+		return p.bothCases("javaTitleCase", fromTables(unicode.Lt)), true
 	case "ASSIGNED":
 		return fromTables(unicode.Categories["Cn"]).not(), true
 	case "NONCHARACTER_CODE_POINT", "NONCHARACTERCODEPOINT":
