@@ -11,7 +11,7 @@ import (
 // filling.
 
 // toyMax is the longest frame of the toy protocol.
-const toyMax = 300 << 10
+const toyMax = 1 << 20
 
 func toyProtocol() *frame.Protocol {
 	return &frame.Protocol{
