@@ -2,7 +2,7 @@
 # names is fetched by any Go from 1.21 on.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test packages lint race quick fuzz bench clean
+.PHONY: help build run test packages lint race quick fuzz bench load sweep clean
 .NOTPARALLEL:
 
 GO       ?= go
@@ -10,6 +10,7 @@ ARGS     ?=
 PKG      ?= ./...
 FUZZTIME ?= 10s
 BENCH    ?= .
+BOTH     := 'bin/darboux-load naive --tcp {addr}' 'bin/darboux --tcp {addr}'
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,8 +48,16 @@ fuzz: ## run each fuzz target for FUZZTIME=10s
 		done; \
 	done
 
-bench: ## run the benchmarks; BENCH=regexp and PKG=./frame choose
+bench: build ## run the benchmarks, and compare the server with the naive one; BENCH=regexp and PKG=./frame choose
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+	bin/darboux-load compare --rounds 3 --duration 3s --connections 8 --pipeline 64 --batch 1 --out docs/results/naive-batch-1 $(BOTH)
+	bin/darboux-load compare --rounds 3 --duration 3s --connections 8 --pipeline 64 --batch 100 --out docs/results/naive-batch-100 $(BOTH)
+
+load: build ## run the load client against a server that it starts; results to bin/load.json and bin/load.html
+	bin/darboux-load --start 'bin/darboux --tcp {addr}' --duration 10s --json bin/load.json --html bin/load.html
+
+sweep: build ## [long] try loops x handlers x pipeline x batch; table and heat map to docs/results/
+	bin/darboux-load sweep --start 'bin/darboux --tcp {addr} --loops {loops} --handlers {handlers}' --out docs/results/sweep
 
 clean: ## remove bin/
 	rm -rf bin

@@ -54,7 +54,7 @@ func replay(t *testing.T, d *daemon, stream []byte, piece int) {
 				return
 			}
 		}
-		if err := c.Conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+		if err := c.shutdown(); err != nil {
 			t.Errorf("shut down: %v", err)
 		}
 	}()

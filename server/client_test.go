@@ -61,12 +61,8 @@ func (c *client) write(b []byte) {
 	}
 }
 
-func (c *client) closeWrite() {
-	c.t.Helper()
-	if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
-		c.t.Fatal(err)
-	}
-}
+// shutdown shuts down the sending side.
+func (c *client) shutdown() error { return c.Conn.(*net.TCPConn).CloseWrite() }
 
 // done closes the connection, so that a drain has not to wait for it.
 func (c *client) done() {

@@ -83,3 +83,25 @@ func TestLIMITSHasTheLimits(t *testing.T) {
 		}
 	}
 }
+
+// The README's first minute works as written: its commands, in order, with the
+// daemon's address behind them.
+func TestREADMEFirstMinute(t *testing.T) {
+	need(t, "riemann-client", "riemann-c-client")
+	commands := regexp.MustCompile("(?m)^riemann-client .*$").FindAllString(document(t, "README.md"), -1)
+	if len(commands) != 4 {
+		t.Fatalf("%d commands in README.md, want 4: %q", len(commands), commands)
+	}
+	d := start(t, "--self-events", "100ms")
+	address := " " + strings.Join(hostPort(t, d), " ")
+	for _, send := range commands[:2] {
+		do(t, "", "sh", "-c", send+address)
+	}
+	if out := do(t, "", "sh", "-c", commands[2]+address); !strings.Contains(out, "web2") || strings.Contains(out, "web1") {
+		t.Errorf("%s printed:\n%s", commands[2], out)
+	}
+	limit := newDeadline(t)
+	for !strings.Contains(do(t, "", "sh", "-c", commands[3]+address), "darboux frames received") {
+		limit.check(commands[3] + " does not show the frames received")
+	}
+}
