@@ -29,16 +29,14 @@ func (a *Attribute) walk(b []byte) (at int, why problem) {
 	return 0, 0
 }
 
-// checkAttribute is Attribute.walk without the view. Nearly all attributes are
-// a key and a value with lengths of one byte: these are seen at a glance.
-func checkAttribute(b []byte) (at int, why problem) {
-	if len(b) >= 4 && b[0] == tagKey && b[1] < 0x80 {
-		if v := int(b[1]) + 3; v < len(b) && b[v-1] == tagValue && b[v] < 0x80 && v+1+int(b[v]) == len(b) {
-			return 0, 0
-		}
+// plainAttribute reports whether b is a key and a value, in this order, with
+// lengths of one byte, as nearly all attributes are.
+func plainAttribute(b []byte) bool {
+	if len(b) < 4 {
+		return false
 	}
-	var a Attribute
-	return a.walk(b)
+	v := int(b[1]) + 3 // where the value's length stands
+	return b[0] == tagKey && v < len(b) && b[v-1] == tagValue && b[1]|b[v] < 0x80 && v+1+int(b[v]) == len(b)
 }
 
 // Tags iterates over an event's tags:

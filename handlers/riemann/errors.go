@@ -27,7 +27,7 @@ var problemTexts = [...]string{
 	badGroup:    "a group is not closed, or nested too deep",
 	strayEnd:    "a group ends that never began",
 	keyMissing:  "the required key is missing",
-	tooLarge:    "an event over 4294967295 bytes",
+	tooLarge:    "more than 4294967295 bytes",
 }
 
 // Error says why wire bytes were refused and where.

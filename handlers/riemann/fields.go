@@ -74,6 +74,22 @@ const (
 	tagString = 1<<3 | wireBytes
 )
 
+// fieldBits says which field of an Event a tag is of.
+var fieldBits = [128]Fields{
+	tagTime: HasTime, tagTimeMicros: HasTimeMicros,
+	tagState: HasState, tagService: HasService, tagHost: HasHost, tagDescription: HasDescription,
+	tagTTL: HasTTL, tagSint64: HasSint64, tagD: HasD, tagF: HasF,
+	tagTags: HasTags, tagAttributes: HasAttributes,
+}
+
+// fieldOf is the field of an Event with this tag; 0 if it has none such.
+func fieldOf(tag uint64) Fields {
+	if tag >= uint64(len(fieldBits)) {
+		return 0
+	}
+	return fieldBits[tag]
+}
+
 // IsCoreField reports whether name is a field that every event has by itself.
 // An attribute of such a name never stands for the field.
 func IsCoreField(name string) bool {

@@ -48,7 +48,7 @@ func EventFieldSize(n int) int { return sizeField(n) }
 
 // AppendQueryField appends a query as a field of a Msg.
 func AppendQueryField(dst []byte, text string) []byte {
-	dst = protowireLength(append(dst, tagQuery), sizeField(len(text)))
+	dst = appendLength(dst, tagQuery, sizeField(len(text)))
 	return appendBytesField(dst, tagString, text)
 }
 

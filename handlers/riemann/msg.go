@@ -1,6 +1,9 @@
 package riemann
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // batchEvents is how many events of a Msg are viewed at once. It bounds what a
 // frame can make a Msg hold: an empty event takes two bytes in a frame, but its
@@ -38,12 +41,21 @@ type Msg struct {
 // come up by Next.
 func (m *Msg) Parse(frame []byte, maxEvent int) error {
 	*m = Msg{frame: frame, rest: len(frame), maxEvent: maxEvent, fresh: true, room: m.room}
+	if uint64(len(frame)) > math.MaxUint32 {
+		return &Error{In: theMsg, What: problemTexts[tooLarge]}
+	}
 	for i := 0; i < len(frame); {
 		tag, value, next := nextField(frame, i)
 		if next < 0 {
 			return &Error{At: i, In: theMsg, What: problemTexts[-next]}
 		}
-		if err := m.take(tag, value, i, next); err != nil {
+		var err error
+		if tag == tagEvents {
+			err = m.takeEvent(frame[value:next:next], value, i)
+		} else {
+			err = m.take(tag, value, next)
+		}
+		if err != nil {
 			return err
 		}
 		i = next
@@ -51,8 +63,15 @@ func (m *Msg) Parse(frame []byte, maxEvent int) error {
 	return nil
 }
 
-// take notes the field from at to next whose value begins at value.
-func (m *Msg) take(tag uint64, value, at, next int) error {
+// Reset lets go of the frame, which m would otherwise keep from being collected
+// until it has parsed others as long. m can be used again.
+func (m *Msg) Reset() {
+	clear(m.room)
+	*m = Msg{room: m.room}
+}
+
+// take notes a field other than an event, whose value is from value to next.
+func (m *Msg) take(tag uint64, value, next int) error {
 	b := m.frame[value:next:next]
 	switch tag {
 	case tagOK:
@@ -70,8 +89,6 @@ func (m *Msg) take(tag uint64, value, at, next int) error {
 				m.Query = text
 			}
 		})
-	case tagEvents:
-		return m.takeEvent(b, value, at)
 	}
 	return nil
 }
@@ -92,15 +109,11 @@ func (m *Msg) check(b []byte, off int, in string, n int, field func(tag uint64, 
 	return nil
 }
 
+// takeEvent notes the event b, whose field begins at at and its value at value.
 func (m *Msg) takeEvent(b []byte, value, at int) error {
 	e := m.slot()
-	if err := e.Parse(b); err != nil {
-		inner := err.(*Error)
-		in := fmt.Sprintf("events[%d]", m.Count+m.Skipped)
-		if inner.In != theEvent {
-			in += "." + inner.In
-		}
-		return &Error{At: value + inner.At, In: in, What: inner.What}
+	if off, why := e.walk(b, wholeEvent); why != 0 {
+		return m.failEvent(e.fail(off, why), value)
 	}
 	if m.tooLarge(len(b)) {
 		m.Skipped++
@@ -114,6 +127,15 @@ func (m *Msg) takeEvent(b []byte, value, at int) error {
 		m.rest = at
 	}
 	return nil
+}
+
+// failEvent makes the error of an event's own bytes that of the Msg's.
+func (m *Msg) failEvent(inner *Error, value int) *Error {
+	in := fmt.Sprintf("events[%d]", m.Count+m.Skipped)
+	if inner.In != theEvent {
+		in += "." + inner.In
+	}
+	return &Error{At: value + inner.At, In: in, What: inner.What}
 }
 
 func (m *Msg) tooLarge(n int) bool { return m.maxEvent > 0 && n > m.maxEvent }

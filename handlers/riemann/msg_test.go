@@ -175,6 +175,23 @@ func TestMsgReused(t *testing.T) {
 	}
 }
 
+func TestMsgReset(t *testing.T) {
+	var m Msg
+	if err := m.Parse(cat(typicalMsg(5), field(tagQuery, tagString, 1, 'q')), 0); err != nil || !m.Next() {
+		t.Fatal(err)
+	}
+	m.Reset()
+	if m.frame != nil || m.Query != nil || m.Events != nil || m.HasQuery || m.Next() {
+		t.Errorf("after Reset: %+v", m)
+	}
+	for i := range m.room {
+		if m.room[i].Raw != nil {
+			t.Errorf("view %d still holds the frame", i)
+		}
+	}
+	checkMsg(t, &m, typicalMsg(2))
+}
+
 // TestMsgHoldsLittle gives a frame of nothing but empty events: what the Msg
 // holds must not grow with their number.
 func TestMsgHoldsLittle(t *testing.T) {

@@ -41,7 +41,7 @@ func (r *Record) AppendEvent(dst []byte) []byte {
 		dst = appendFixed32Field(dst, tagTTL, r.TTL)
 	}
 	for _, a := range r.Attributes {
-		dst = protowireLength(append(dst, tagAttributes), sizeField(len(a.Key))+sizeField(len(a.Value)))
+		dst = appendLength(dst, tagAttributes, sizeField(len(a.Key))+sizeField(len(a.Value)))
 		dst = appendBytesField(dst, tagKey, a.Key)
 		dst = appendBytesField(dst, tagValue, a.Value)
 	}
@@ -94,9 +94,4 @@ func widenLength(dst []byte, start int) []byte {
 	copy(dst[start+more:], dst[start:start+n])
 	protowire.AppendVarint(dst[:start-1], uint64(n))
 	return dst
-}
-
-// protowireLength appends a length.
-func protowireLength(dst []byte, n int) []byte {
-	return protowire.AppendVarint(dst, uint64(n))
 }

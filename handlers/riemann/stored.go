@@ -85,47 +85,11 @@ func appendWithout(dst, raw []byte, drop Fields) []byte {
 	return append(dst, raw[from:]...)
 }
 
-// fieldOf is the singular field with this tag; 0 if it is none.
-func fieldOf(tag uint64) Fields {
-	switch tag {
-	case tagTime:
-		return HasTime
-	case tagTimeMicros:
-		return HasTimeMicros
-	case tagState:
-		return HasState
-	case tagService:
-		return HasService
-	case tagHost:
-		return HasHost
-	case tagDescription:
-		return HasDescription
-	case tagTTL:
-		return HasTTL
-	case tagSint64:
-		return HasSint64
-	case tagD:
-		return HasD
-	case tagF:
-		return HasF
-	}
-	return 0
-}
-
 // appendTexts appends the last of each string field in which.
 func (e *Event) appendTexts(dst []byte, which Fields) []byte {
-	for _, f := range [...]struct {
-		bit  Fields
-		tag  byte
-		span Span
-	}{
-		{HasState, tagState, e.State},
-		{HasService, tagService, e.Service},
-		{HasHost, tagHost, e.Host},
-		{HasDescription, tagDescription, e.Description},
-	} {
-		if which&f.bit != 0 {
-			dst = appendBytesField(dst, f.tag, f.span.of(e.Raw))
+	for _, tag := range [...]byte{tagState, tagService, tagHost, tagDescription} {
+		if bit := fieldOf(uint64(tag)); which&bit != 0 {
+			dst = appendBytesField(dst, tag, e.textSpan(bit).of(e.Raw))
 		}
 	}
 	return dst

@@ -140,7 +140,7 @@ func checkOnce(t tester, stored []byte) {
 	for len(stored) > 0 {
 		num, typ, n := protowire.ConsumeField(stored)
 		stored = stored[n:]
-		bit := fieldOf(protowire.EncodeTag(num, typ))
+		bit := fieldOf(protowire.EncodeTag(num, typ)) &^ (HasTags | HasAttributes)
 		if seen&bit != 0 {
 			t.Errorf("field %d stands twice in the stored form", num)
 		}

@@ -22,36 +22,38 @@ func (e *Event) Parse(b []byte) error {
 const wholeEvent = ^Fields(0)
 
 // walk makes e the view of b up to where it has seen all the fields of want, or
-// returns the place and the problem of what is wrong. It is the server's hottest
-// loop, hence its length: the usual cases, tags and lengths of one byte and
-// integers of up to eight, are decoded in line, and the sets stay in registers.
+// returns the place and the problem of what is wrong.
 func (e *Event) walk(b []byte, want Fields) (at int, why problem) {
 	*e = Event{Raw: b}
-	var set, again Fields
-	for i := 0; uint(i) < uint(len(b)); {
-		at = i
-		tag := uint64(b[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = uvarint(b, at); i < 0 {
-				return at, problem(-i)
-			}
+	i := e.usual(b, 0, want)
+	for i < len(b) && e.Set&want != want {
+		next, at := e.unusual(b, i)
+		if next < 0 {
+			return at, problem(-next)
 		}
+		i = e.usual(b, next, want)
+	}
+	return 0, 0
+}
+
+// usual takes the fields from b[i:] on up to the end, or to where e has all of
+// want, or to the first that is not of the usual form, and returns the index
+// there. Usual are tags and lengths of one byte, integers of up to eight, and
+// attributes of a key and a value. This is the server's hottest loop: it calls
+// nothing that is not inlined, so that everything stays in registers.
+func (e *Event) usual(b []byte, i int, want Fields) int {
+	set, again := e.Set, e.again
+fields:
+	for uint(i) < uint(len(b)) && set&want != want {
+		tag, next := b[i], i+1
 		var bit Fields
 		var s Span
 		if tag&7 == wireBytes {
-			n := 0
-			if uint(i) < uint(len(b)) && b[i] < 0x80 {
-				n = int(b[i])
-				i++
-			} else if n, i = longLength(b, i); i < 0 {
-				return at, problem(-i)
+			if uint(next) >= uint(len(b)) || b[next] >= 0x80 || int(b[next]) >= len(b)-next {
+				break
 			}
-			if n > len(b)-i {
-				return at, tooLong
-			}
-			s = Span{uint32(i), uint32(n)}
-			i += n
+			s = Span{uint32(next + 1), uint32(b[next])}
+			next += 1 + int(b[next])
 		}
 		switch tag {
 		case tagState:
@@ -64,48 +66,89 @@ func (e *Event) walk(b []byte, want Fields) (at int, why problem) {
 			e.Description, bit = s, HasDescription
 		case tagTags:
 			bit = HasTags
-			e.tags.extend(at, i)
+			e.tags.extend(i, next)
 		case tagAttributes:
+			if !plainAttribute(b[s.Off:next]) {
+				break fields
+			}
 			bit = HasAttributes
-			e.attrs.extend(at, i)
-			if off, why := checkAttribute(b[s.Off:i]); why != 0 {
-				return int(s.Off) + off, why
-			}
+			e.attrs.extend(i, next)
 		case tagTime, tagTimeMicros, tagSint64:
-			v, n := shortVarint(b, i)
-			if i += n; n > 8 {
-				if v, i = uvarint(b, i-n); i < 0 {
-					return at, problem(-i)
-				}
+			v, n := shortVarint(b, next)
+			if n > 8 {
+				break fields
 			}
+			next += n
 			bit = e.setInteger(tag, v)
 		case tagTTL, tagF:
-			if len(b)-i < 4 {
-				return at, truncated
+			if len(b)-next < 4 {
+				break fields
 			}
-			bit = e.setSingle(tag, math.Float32frombits(binary.LittleEndian.Uint32(b[i:])))
-			i += 4
+			bit = e.setSingle(tag, binary.LittleEndian.Uint32(b[next:]))
+			next += 4
 		case tagD:
-			if len(b)-i < 8 {
-				return at, truncated
+			if len(b)-next < 8 {
+				break fields
 			}
-			e.D, bit = math.Float64frombits(binary.LittleEndian.Uint64(b[i:])), HasD
-			i += 8
+			e.D, bit = math.Float64frombits(binary.LittleEndian.Uint64(b[next:])), HasD
+			next += 8
 		default:
-			if i = skipUnknown(b, i, tag); i < 0 {
-				return at, problem(-i)
-			}
+			break fields
 		}
 		again |= set & bit
-		if set |= bit; set&want == want {
-			break
-		}
+		set |= bit
+		i = next
 	}
 	e.Set, e.again = set, again&^(HasTags|HasAttributes)
-	return 0, 0
+	return i
 }
 
-func (e *Event) setInteger(tag, v uint64) Fields {
+// unusual takes the field at b[i:], whatever its form, and returns the index
+// behind it, or a negative problem and its place.
+func (e *Event) unusual(b []byte, i int) (next, at int) {
+	tag, value, next := nextField(b, i)
+	if next < 0 {
+		return next, i
+	}
+	bit := fieldOf(tag)
+	switch bit {
+	case HasState, HasService, HasHost, HasDescription:
+		*e.textSpan(bit) = Span{uint32(value), uint32(next - value)}
+	case HasTags:
+		e.tags.extend(i, next)
+	case HasAttributes:
+		var a Attribute
+		if off, why := a.walk(b[value:next]); why != 0 {
+			return -int(why), value + off
+		}
+		e.attrs.extend(i, next)
+	case HasTime, HasTimeMicros, HasSint64:
+		v, _ := uvarint(b, value)
+		e.setInteger(byte(tag), v)
+	case HasTTL, HasF:
+		e.setSingle(byte(tag), binary.LittleEndian.Uint32(b[value:]))
+	case HasD:
+		e.D = math.Float64frombits(binary.LittleEndian.Uint64(b[value:]))
+	}
+	e.again |= e.Set & bit &^ (HasTags | HasAttributes)
+	e.Set |= bit
+	return next, 0
+}
+
+// textSpan is where e notes the place of a string field.
+func (e *Event) textSpan(bit Fields) *Span {
+	switch bit {
+	case HasState:
+		return &e.State
+	case HasService:
+		return &e.Service
+	case HasHost:
+		return &e.Host
+	}
+	return &e.Description
+}
+
+func (e *Event) setInteger(tag byte, v uint64) Fields {
 	switch tag {
 	case tagTime:
 		e.Time = int64(v)
@@ -118,12 +161,12 @@ func (e *Event) setInteger(tag, v uint64) Fields {
 	return HasSint64
 }
 
-func (e *Event) setSingle(tag uint64, v float32) Fields {
+func (e *Event) setSingle(tag byte, bits uint32) Fields {
 	if tag == tagTTL {
-		e.TTL = v
+		e.TTL = math.Float32frombits(bits)
 		return HasTTL
 	}
-	e.F = v
+	e.F = math.Float32frombits(bits)
 	return HasF
 }
 

@@ -65,8 +65,8 @@ func longLength(b []byte, i int) (n, next int) {
 	return int(v), i
 }
 
-// skipUnknown is skip for a field whose length, if it has one, is behind b[:i]
-// already, together with what it measures.
+// skipUnknown is skip for a field whose value, if it has a length, is behind
+// b[:i] already.
 func skipUnknown(b []byte, i int, tag uint64) int {
 	if tag&7 != wireBytes {
 		return skip(b, i, tag)
@@ -112,28 +112,31 @@ func whyNot(b []byte, i int, tag uint64) problem {
 
 // nextField decodes the field at b[i:], whatever it is, and returns its tag,
 // where its value begins (behind the length, if it has one) and the index
-// behind it, or a negative problem. Short strings are done at once.
+// behind it, or a negative problem.
 func nextField(b []byte, i int) (tag uint64, value, next int) {
-	if len(b)-i >= 2 && b[i] < 0x80 && b[i]&7 == wireBytes && b[i] > 7 && b[i+1] < 0x80 {
-		value = i + 2
-		if next = value + int(b[i+1]); next <= len(b) {
-			return uint64(b[i]), value, next
-		}
-	}
-	return nextAnyField(b, i)
-}
-
-func nextAnyField(b []byte, i int) (tag uint64, value, next int) {
-	tag, value = uvarint(b, i)
-	if value < 0 {
+	if uint(i) < uint(len(b)) && b[i] < 0x80 {
+		tag, value = uint64(b[i]), i+1
+	} else if tag, value = uvarint(b, i); value < 0 {
 		return 0, i, value
 	}
 	if tag&7 != wireBytes {
 		return tag, value, skip(b, value, tag)
 	}
-	n, value := longLength(b, value)
-	if value < 0 {
-		return tag, i, value
+	n := 0
+	switch {
+	case uint(value) < uint(len(b)) && b[value] < 0x80:
+		n = int(b[value])
+		value++
+	case uint(value+1) < uint(len(b)) && b[value+1] < 0x80:
+		n = int(b[value]&0x7f) | int(b[value+1])<<7
+		value += 2
+	default:
+		if n, value = longLength(b, value); value < 0 {
+			return tag, i, value
+		}
+	}
+	if n > len(b)-value {
+		return tag, i, -int(tooLong)
 	}
 	return tag, value, skipUnknown(b, value+n, tag)
 }
@@ -157,5 +160,13 @@ func appendFixed64Field(dst []byte, tag byte, v float64) []byte {
 }
 
 func appendBytesField[T []byte | string](dst []byte, tag byte, v T) []byte {
-	return append(protowire.AppendVarint(append(dst, tag), uint64(len(v))), v...)
+	return append(appendLength(dst, tag, len(v)), v...)
+}
+
+// appendLength appends a tag and the length of what is to follow.
+func appendLength(dst []byte, tag byte, n int) []byte {
+	if n < 0x80 {
+		return append(dst, tag, byte(n))
+	}
+	return protowire.AppendVarint(append(dst, tag), uint64(n))
 }
