@@ -13,6 +13,13 @@ type Home interface {
 	GiveBack(b *Burst)
 }
 
+// Kept is what a Worker keeps in a burst between the slices of a frame.
+type Kept interface {
+	// Release lets go of it, once, when the burst is given up. Whoever owns the
+	// burst calls it, a handler or a loop.
+	Release()
+}
+
 // Burst is the whole frames that one connection had ready, contiguous, with room
 // for their replies. A connection has at most one burst out, so its frames are
 // worked and answered in order whichever handler takes it.
@@ -32,7 +39,7 @@ type Burst struct {
 	Status Status   // the Worker's last word, set when the burst is given back
 	Home   Home     // who gets it back
 	Owner  int      // the loop's mark of the connection; no business of a handler
-	State  any      // a Worker's own, kept while a frame is worked in slices; nil at push and at Done
+	Kept   Kept     // what a Worker keeps while a frame is worked in slices; nil between frames
 	Extra  *Reserve // where room for a reply larger than the window comes from; nil: nowhere
 
 	gone     atomic.Bool
@@ -68,11 +75,20 @@ func (b *Burst) TakeReply() Reply {
 	return r
 }
 
+// GiveUp lets go of what a Worker keeps in the burst, because nobody waits for the rest
+// of the frame. The burst's owner calls it.
+func (b *Burst) GiveUp() {
+	if b.Kept != nil {
+		b.Kept.Release()
+		b.Kept = nil
+	}
+}
+
 // Clear makes the burst fit to be used again. The loop calls it when it owns the
 // burst and has taken the reply and the input buffer out.
 func (b *Burst) Clear() {
-	if b.buffer != nil {
-		panic("BUG: burst cleared with its reply in it")
+	if b.buffer != nil || b.Kept != nil {
+		panic("BUG: burst cleared with a reply or something kept in it")
 	}
 	*b = Burst{}
 }

@@ -18,8 +18,9 @@ const (
 // goroutine that works bursts has its own Worker.
 type Worker interface {
 	// Work answers the frames of b from b.Next on, in order, appending to
-	// b.Out. It looks at b.Gone before each frame and slice. It never blocks
-	// on a socket and keeps nothing of b after it returns.
+	// b.Out. It looks at b.Gone before each frame and slice, and is then Done. It
+	// never blocks on a socket and keeps nothing of b after it returns, but what
+	// it puts into b.Kept.
 	Work(b *Burst) Status
 }
 

@@ -60,7 +60,7 @@ func (w *msgWorker) Work(b *frame.Burst) frame.Status {
 }
 
 func (w *msgWorker) workAll(b *frame.Burst) frame.Status {
-	if b.State != nil && !w.resume(b) {
+	if b.Kept != nil && !b.Gone() && !w.resume(b) {
 		return frame.Yielded
 	}
 	for b.Next < len(b.In) {

@@ -34,6 +34,9 @@ func (s *search) Match(e *riemann.Event) bool {
 	return ok
 }
 
+// Release has nothing to let go of: a cursor holds nothing of the index.
+func (s *search) Release() {}
+
 // query begins to run the query of a Msg. It returns false if it is to go on in
 // another slice.
 func (w *msgWorker) query(b *frame.Burst) bool {
@@ -50,7 +53,7 @@ func (w *msgWorker) query(b *frame.Burst) bool {
 		return true
 	}
 	kept := w.search
-	b.State = &kept
+	b.Kept = &kept
 	return false
 }
 
@@ -63,11 +66,10 @@ func (w *msgWorker) compile(b *frame.Burst) (q *query.Query, err error) {
 
 // resume goes on with the query that the burst is in the middle of.
 func (w *msgWorker) resume(b *frame.Burst) bool {
-	s := b.State.(*search)
-	if !b.Gone() && !w.slice(b, s) {
+	if !w.slice(b, b.Kept.(*search)) {
 		return false
 	}
-	b.State = nil
+	b.Kept = nil
 	return true
 }
 

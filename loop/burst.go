@@ -184,6 +184,7 @@ func (l *Loop) landed(b *frame.Burst) *Conn {
 // replies go nowhere.
 func (l *Loop) dropOrphan(b *frame.Burst) {
 	l.tally.add(burstsGone, 1)
+	b.GiveUp()
 	r := b.TakeReply()
 	r.Release()
 	l.holdShare(-l.dropBurst(b))

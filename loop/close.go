@@ -170,13 +170,11 @@ func (l *Loop) release(c *Conn) {
 	}
 }
 
-// dropWaitingBurst gives up a burst that waits here with frames left. A Worker that
-// is in the middle of one gets it once more, as gone, to let go of what it keeps.
+// dropWaitingBurst gives up a burst that waits here with frames left.
 func (l *Loop) dropWaitingBurst(c *Conn) {
 	b := c.burst
-	if c.where == suspended {
-		b.SetGone()
-		l.workers[b.Kind].Work(b)
+	b.GiveUp()
+	if c.where == suspended { // a blocked one's replies are taken already
 		r := b.TakeReply()
 		r.Release()
 	}

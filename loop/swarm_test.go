@@ -318,6 +318,9 @@ func (s *swarm) check() {
 	if n := l.tally.get(readsPaused); n != 0 {
 		s.t.Fatalf("%d reads of paused connections", n)
 	}
+	if n := toyKept.Load(); n != 0 {
+		s.t.Fatalf("%d slices are kept of bursts that are over", n)
+	}
 	for where := range lines {
 		if n := l.lines[where].Len(); n != 0 {
 			s.t.Fatalf("%d connections are left in line %d", n, where)

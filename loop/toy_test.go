@@ -2,6 +2,7 @@ package loop
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 
 	"darboux/frame"
 )
@@ -47,15 +48,19 @@ type toyWorker struct {
 	begun  int // frames and slices begun
 }
 
+// toyKept counts what toy workers keep and have not let go of.
+var toyKept atomic.Int64
+
 type toySlices struct{ left int }
+
+func (*toySlices) Release() { toyKept.Add(-1) }
 
 func (w *toyWorker) Work(b *frame.Burst) frame.Status {
 	for b.Next < len(b.In) {
 		if b.Gone() {
-			b.State = nil
 			return frame.Done
 		}
-		if b.State == nil && len(b.Out) >= b.Window {
+		if b.Kept == nil && len(b.Out) >= b.Window {
 			return frame.Blocked
 		}
 		w.begun++
@@ -75,14 +80,15 @@ func (w *toyWorker) Work(b *frame.Burst) frame.Status {
 
 // slice reports whether the frame at hand has had all its slices.
 func (w *toyWorker) slice(b *frame.Burst) bool {
-	if b.State == nil {
-		b.State = &toySlices{left: w.slices}
+	if b.Kept == nil {
+		b.Kept = &toySlices{left: w.slices}
+		toyKept.Add(1)
 	}
-	s := b.State.(*toySlices)
+	s := b.Kept.(*toySlices)
 	if s.left > 0 {
 		s.left--
 		return false
 	}
-	b.State = nil
+	b.GiveUp()
 	return true
 }

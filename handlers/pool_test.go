@@ -1,0 +1,79 @@
+package handlers
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"darboux/frame"
+)
+
+// scriptWorker lets go of each burst with what its script says, and writes down the
+// order.
+type scriptWorker struct {
+	mu     sync.Mutex
+	order  []int
+	yields map[int]int // how often a burst yields, by its Owner
+	block  chan struct{}
+}
+
+func (w *scriptWorker) Work(b *frame.Burst) frame.Status {
+	<-w.block
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.order = append(w.order, b.Owner)
+	if w.yields[b.Owner] > 0 {
+		w.yields[b.Owner]--
+		return frame.Yielded
+	}
+	return frame.Done
+}
+
+// homeRing takes bursts back.
+type homeRing struct{ back chan *frame.Burst }
+
+func (h homeRing) GiveBack(b *frame.Burst) { h.back <- b }
+
+func runPool(handlers int, w *scriptWorker, bursts int) (*Pool, homeRing) {
+	ring := frame.NewRing[*frame.Burst](64)
+	p := NewPool(handlers, ring, []*frame.Protocol{{NewWorker: func() frame.Worker { return w }}})
+	home := homeRing{make(chan *frame.Burst, bursts)}
+	for i := range bursts {
+		ring.Push(&frame.Burst{Owner: i, Home: home})
+	}
+	return p, home
+}
+
+func TestAFreshBurstFirstAndOneYieldedAfterIt(t *testing.T) {
+	w := &scriptWorker{yields: map[int]int{0: 3, 1: 3}, block: make(chan struct{})}
+	p, home := runPool(1, w, 6)
+	close(w.block)
+	for range 6 {
+		<-home.back
+	}
+	p.Close()
+	want := []int{0, 0, 1, 0, 2, 1, 3, 0, 4, 1, 5, 1}
+	if !slices.Equal(w.order, want) {
+		t.Errorf("worked in the order %v; want %v", w.order, want)
+	}
+}
+
+func TestEveryBurstComesBackOnce(t *testing.T) {
+	w := &scriptWorker{yields: map[int]int{}, block: make(chan struct{})}
+	for i := range 50 {
+		w.yields[i] = i % 4
+	}
+	p, home := runPool(4, w, 50)
+	close(w.block)
+	seen := map[int]int{}
+	for range 50 {
+		seen[(<-home.back).Owner]++
+	}
+	p.Close()
+	if len(seen) != 50 || len(home.back) != 0 {
+		t.Errorf("%d different bursts came back, %d twice; want 50, 0", len(seen), len(home.back))
+	}
+	if s := p.Stats(); s.Waiting != 0 || s.YieldedNow != 0 || s.Worked-s.Yields != 50 {
+		t.Errorf("stats %+v", s)
+	}
+}

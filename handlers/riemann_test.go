@@ -1,0 +1,323 @@
+package handlers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"darboux/frame"
+	"darboux/handlers/index"
+	"darboux/handlers/query"
+	"darboux/handlers/riemann"
+	"darboux/handlers/riemann/pb"
+)
+
+// bench is a worker over an index of its own, with the time standing still.
+type bench struct {
+	*Riemann
+	worker  frame.Worker
+	reports []string
+}
+
+const benchTime = 1_700_000_000_000_000
+
+func newBench(change func(*Riemann)) *bench {
+	b := &bench{}
+	b.Riemann = &Riemann{
+		Store:    index.NewMap(index.Config{Shards: 1, DefaultTTL: 60}),
+		Queries:  query.NewCache(100, 1<<20),
+		MaxFrame: frame.Limit{Flag: "--max-frame", Value: 1 << 20},
+		MaxEvent: frame.Limit{Flag: "--max-event", Value: 1000},
+		Now:      func() int64 { return benchTime },
+		Report:   func(kind, peer, text string) { b.reports = append(b.reports, kind+": "+text) },
+	}
+	if change != nil {
+		change(b.Riemann)
+	}
+	b.worker = b.Protocol().NewWorker()
+	return b
+}
+
+// newBurst makes a burst of these Msgs' bytes.
+func newBurst(bodies ...[]byte) *frame.Burst {
+	b := &frame.Burst{Window: 64 << 10, Extra: frame.NewReserve(4 << 20), Peer: "peer:1"}
+	for _, body := range bodies {
+		start := len(b.In)
+		b.In = append(riemann.BeginFrame(b.In), body...)
+		riemann.EndFrame(b.In, start)
+	}
+	b.Start()
+	return b
+}
+
+// work works a burst to its end, as a pool would.
+func (b *bench) work(t *testing.T, burst *frame.Burst) {
+	t.Helper()
+	for n := 0; ; n++ {
+		status := b.worker.Work(burst)
+		if status == frame.Done {
+			return
+		}
+		if status == frame.Blocked || n > 1000 {
+			t.Fatalf("status %v after %d slices", status, n)
+		}
+	}
+}
+
+// ask works one burst of Msgs and returns the replies.
+func (b *bench) ask(t *testing.T, bodies ...[]byte) []*pb.Msg {
+	t.Helper()
+	burst := newBurst(bodies...)
+	b.work(t, burst)
+	return replies(t, burst.Out)
+}
+
+func replies(t *testing.T, out []byte) []*pb.Msg {
+	t.Helper()
+	var all []*pb.Msg
+	for len(out) > 0 {
+		body, rest := frame.Next(out)
+		m := &pb.Msg{}
+		if err := proto.Unmarshal(body, m); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+		out = rest
+	}
+	return all
+}
+
+func encode(t *testing.T, m *pb.Msg) []byte {
+	t.Helper()
+	b, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func eventsOf(n int) *pb.Msg {
+	m := &pb.Msg{}
+	for i := range n {
+		m.Events = append(m.Events, &pb.Event{Host: proto.String("h"), Service: proto.String(fmt.Sprint("s", i)), State: proto.String("ok")})
+	}
+	return m
+}
+
+func queryOf(text string) *pb.Msg { return &pb.Msg{Query: &pb.Query{String_: proto.String(text)}} }
+
+func TestReplies(t *testing.T) {
+	large := eventsOf(2)
+	large.Events[0].Description = proto.String(strings.Repeat("x", 1000))
+	onlyLarge := &pb.Msg{Events: large.Events[:1]}
+	both := eventsOf(3)
+	both.Query = queryOf("true").Query
+	for _, tc := range []struct {
+		name   string
+		body   []byte
+		events int    // in the reply
+		err    string // what the error must hold
+	}{
+		{name: "an empty Msg", body: nil},
+		{name: "events", body: encode(t, eventsOf(3))},
+		{name: "only legacy states", body: []byte{0x22, 3, 0x12, 1, 'x'}},
+		{name: "an unknown field", body: []byte{0xf8, 0x7f, 1}},
+		{name: "a query without matches", body: encode(t, queryOf(`host = "nobody"`))},
+		{name: "a query without text", body: []byte{0x2a, 0}, err: "parse error"},
+		{name: "events and a query: the events are applied first", body: encode(t, both), events: 3},
+		{name: "a query that does not parse", body: encode(t, queryOf("host = = 1")), err: "parse error"},
+		{name: "bytes that are no Msg", body: []byte{0xff}, err: "the Msg"},
+		{name: "an attribute without key", body: []byte{0x32, 4, 0x4a, 2, 0x12, 0}, err: "events[0]"},
+		{name: "an event over the limit among others", body: encode(t, large)},
+		{name: "only events over the limit", body: encode(t, onlyLarge), err: "1000 bytes (--max-event)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(nil)
+			got := b.ask(t, tc.body, nil) // and an empty one behind it, which must be answered too
+			if len(got) != 2 || got[1].Ok == nil || !*got[1].Ok {
+				t.Fatalf("got %d replies; want 2, the second an ack", len(got))
+			}
+			m := got[0]
+			if m.Ok == nil || *m.Ok != (tc.err == "") || !strings.Contains(m.GetError(), tc.err) || len(m.Events) != tc.events {
+				t.Errorf("got ok %v, error %q, %d events", m.GetOk(), m.GetError(), len(m.Events))
+			}
+			if (m.Error != nil) != (tc.err != "") {
+				t.Error("an error stands on the wire though there is none, or none though there is one")
+			}
+		})
+	}
+}
+
+func TestAcksAreExactlyTheirBytes(t *testing.T) {
+	b := newBench(nil)
+	burst := newBurst(encode(t, eventsOf(2)), nil)
+	b.work(t, burst)
+	if want := strings.Repeat("\x00\x00\x00\x02\x10\x01", 2); string(burst.Out) != want {
+		t.Errorf("got %x; want %x", burst.Out, want)
+	}
+}
+
+func TestNothingOfAnUndecodableMsgIsApplied(t *testing.T) {
+	b := newBench(nil)
+	b.ask(t, append(encode(t, eventsOf(5)), 0xff))
+	if n := b.Store.Stats().Entries; n != 0 {
+		t.Errorf("%d events of an undecodable Msg are in the index", n)
+	}
+}
+
+func TestRefusedEvents(t *testing.T) {
+	b := newBench(func(r *Riemann) {
+		r.Store = index.NewMap(index.Config{Shards: 1, Entries: index.Limit{Flag: "--index-entries", Value: 2}})
+	})
+	got := b.ask(t, encode(t, eventsOf(3)), encode(t, &pb.Msg{Events: eventsOf(4).Events[3:]}))
+	if !got[0].GetOk() {
+		t.Errorf("error %q, though two of three events were taken", got[0].GetError())
+	}
+	if got[1].GetOk() || !strings.Contains(got[1].GetError(), "--index-entries") {
+		t.Errorf("ok %v, error %q; want the flag, because no event was taken", got[1].GetOk(), got[1].GetError())
+	}
+	if len(b.reports) != 2 {
+		t.Errorf("reports %q; want two", b.reports)
+	}
+}
+
+func TestWindowBlocksBetweenFrames(t *testing.T) {
+	b := newBench(nil)
+	b.ask(t, encode(t, eventsOf(10)))
+	burst := newBurst(encode(t, queryOf("true")), nil, nil)
+	burst.Window = 10
+	if got := b.worker.Work(burst); got != frame.Blocked {
+		t.Fatalf("status %v; want Blocked", got)
+	}
+	first := replies(t, burst.Out)
+	if len(first) != 1 || len(first[0].Events) != 10 {
+		t.Fatalf("%d replies before the window; want the first one, whole", len(first))
+	}
+	r := burst.TakeReply()
+	r.Release()
+	burst.Start()
+	burst.Window = 1000
+	if got := b.worker.Work(burst); got != frame.Done || len(replies(t, burst.Out)) != 2 {
+		t.Errorf("status %v, %d replies after the window; want Done and 2", got, len(replies(t, burst.Out)))
+	}
+}
+
+func TestLongQueriesAreWorkedInSlices(t *testing.T) {
+	b := newBench(nil)
+	const entries = 25_000
+	for range 25 {
+		b.ask(t, manyEvents(t, b, entries/25))
+	}
+	burst := newBurst(encode(t, queryOf(`service = "nobody"`)), nil)
+	slices := 1
+	for b.worker.Work(burst) == frame.Yielded {
+		slices++
+	}
+	if want := entries/sliceEntries + 1; slices != want {
+		t.Errorf("%d slices for %d entries; want %d", slices, entries, want)
+	}
+	if got := replies(t, burst.Out); len(got) != 2 || len(got[0].Events) != 0 {
+		t.Errorf("%d replies; want 2, the first without events", len(got))
+	}
+}
+
+var nextHost int
+
+func manyEvents(t *testing.T, b *bench, n int) []byte {
+	m := eventsOf(n)
+	nextHost++
+	for _, e := range m.Events {
+		e.Host = proto.String(fmt.Sprint("h", nextHost))
+	}
+	return encode(t, m)
+}
+
+func TestAGoneBurstStopsAtItsNextFrameOrSlice(t *testing.T) {
+	b := newBench(nil)
+	for range 25 {
+		b.ask(t, manyEvents(t, b, 1000))
+	}
+	burst := newBurst(encode(t, queryOf(`service = "nobody"`)), encode(t, eventsOf(1)))
+	if got := b.worker.Work(burst); got != frame.Yielded {
+		t.Fatalf("status %v; want Yielded", got)
+	}
+	before := b.counters[slices].Load()
+	burst.SetGone()
+	if got := b.worker.Work(burst); got != frame.Done || burst.Kept == nil {
+		t.Errorf("status %v, kept %v; want Done, and the rest left to the burst's owner", got, burst.Kept)
+	}
+	if n := b.counters[slices].Load() - before; n != 0 {
+		t.Errorf("%d slices were begun for nobody", n)
+	}
+	if n := b.counters[msgs].Load(); n != 26 {
+		t.Errorf("%d Msgs were begun; want 25 and the query", n)
+	}
+}
+
+func TestRepliesOverTheirLimits(t *testing.T) {
+	b := newBench(func(r *Riemann) { r.MaxFrame.Value = 300_000; r.MaxEvent.Value = 200_000 })
+	fill := eventsOf(8)
+	for _, e := range fill.Events {
+		e.Description = proto.String(strings.Repeat("x", 50_000))
+	}
+	b.ask(t, encode(t, &pb.Msg{Events: fill.Events[:4]}), encode(t, &pb.Msg{Events: fill.Events[4:]}))
+	got := b.ask(t, encode(t, queryOf("true")), encode(t, queryOf(`service = "s1"`)))
+	if got[0].GetOk() || !strings.Contains(got[0].GetError(), "--max-frame") {
+		t.Errorf("error %q; want it to name --max-frame", got[0].GetError())
+	}
+	if !got[1].GetOk() || len(got[1].Events) != 1 {
+		t.Error("the reply behind a refused one is not right")
+	}
+	burst := newBurst(encode(t, queryOf(`service != "s7" and service != "s6" and service != "s5"`)))
+	burst.Extra = frame.NewReserve(1000)
+	b.work(t, burst)
+	if got := replies(t, burst.Out); got[0].GetOk() || !strings.Contains(got[0].GetError(), "--memory") {
+		t.Errorf("error %q; want it to name --memory", got[0].GetError())
+	}
+}
+
+// A store that misbehaves under a query, or by itself.
+type brokenStore struct {
+	index.Store
+	search func(q index.Matcher)
+}
+
+func (s brokenStore) Search(q index.Matcher, cur *index.Cursor, dst []byte, limit int) []byte {
+	s.search(q)
+	return dst
+}
+
+func TestAPanicInAQueryIsAnsweredAndOneInTheIndexIsNot(t *testing.T) {
+	b := newBench(func(r *Riemann) {
+		r.Store = brokenStore{r.Store, func(q index.Matcher) { q.Match(nil) }} // no event: the query's own code breaks
+	})
+	got := b.ask(t, encode(t, queryOf(`host = "x"`)), nil)
+	if got[0].GetOk() || !strings.Contains(got[0].GetError(), "internal error") || !got[1].GetOk() {
+		t.Errorf("ok %v, error %q, next ok %v", got[0].GetOk(), got[0].GetError(), got[1].GetOk())
+	}
+	if n := b.counters[panics].Load(); n != 1 || len(b.reports) != 1 || !strings.Contains(b.reports[0], "goroutine") {
+		t.Errorf("%d panics are counted, reports %q; want one with its stack", n, b.reports)
+	}
+
+	b.Store = brokenStore{b.Store, func(index.Matcher) { panic("BUG: damage") }}
+	defer func() {
+		if recover() == nil {
+			t.Error("a panic in the index was caught")
+		}
+	}()
+	b.ask(t, encode(t, queryOf(`host = "x"`)))
+}
+
+func TestForeignProtocolsAreNamed(t *testing.T) {
+	for head, want := range map[string]string{
+		"GET / HT": "an HTTP request", "POST /ev": "an HTTP request", "PUT /eve": "an HTTP request", "HEAD / H": "an HTTP request",
+		"SSH-2.0-": "an SSH client", "\x16\x03\x01\x02\x00\x01\x00\x01": "a TLS client", "\xff\xff\xff\xff": "",
+	} {
+		_, err := frame.CutLengthPrefixed([]byte(head), frame.Limit{Flag: "--max-frame", Value: 1 << 20}, 1)
+		if got := foreign(err); err == nil || got != want {
+			t.Errorf("%q: got %q, error %v; want %q", head, got, err, want)
+		}
+	}
+}
