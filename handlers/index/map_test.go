@@ -41,9 +41,15 @@ func found(t testing.TB, s Store, q Matcher, slice int) []string {
 	return hosts
 }
 
-func TestMapKeepsLastOfEachKey(t *testing.T) {
-	m := NewMap(Config{Shards: 4, DefaultTTL: 60})
+func TestKeepsLastOfEachKey(t *testing.T) {
 	const now = 1_000_000_000_000_000
+	cfg := Config{Shards: 4, DefaultTTL: 60}
+	for name, s := range map[string]Store{"map": NewMap(cfg), "index": newIndex(t, cfg)} {
+		t.Run(name, func(t *testing.T) { keepsLast(t, s, now) })
+	}
+}
+
+func keepsLast(t *testing.T, m Store, now int64) {
 	events := []riemann.Event{
 		eventOf(t, riemann.Record{Host: "a", Service: "s", State: "ok"}),
 		eventOf(t, riemann.Record{Host: "b", Service: "s", State: "ok"}),

@@ -1,0 +1,188 @@
+package index
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"darboux/handlers/riemann"
+)
+
+// batchEvents is how many events are worked together. It bounds the memory of a
+// batch; more of them would not let more cache misses overlap.
+const batchEvents = 64
+
+// batch is the scratch memory of one Apply.
+type batch struct {
+	writes [batchEvents]write
+	n      int
+	buf    []byte // stored forms
+	ends   [batchEvents]int
+	view   riemann.Event // of a stored form
+
+	// Which of the writes are for the same shard: for each shard the first,
+	// for each write the next, both plus 1.
+	first [mostShards]uint8
+	next  [batchEvents]uint8
+
+	touched atomic.Uint64 // see touch
+}
+
+// mostScratch is the most memory that a batch keeps for its next use.
+const mostScratch = 1 << 20
+
+// Apply implements Store. Events are worked in batches: first all that needs no
+// lock is prepared, then their places in memory are touched, so that the cache
+// misses of many events overlap, then the shards take what is theirs.
+func (x *Index) Apply(events []riemann.Event, now int64, refused []bool) int {
+	b := x.batches.Get().(*batch)
+	n := 0
+	for len(events) > 0 {
+		k := min(len(events), batchEvents)
+		b.prepare(x, events[:k], now)
+		if k > 1 && !raceBuild {
+			b.touch(x)
+		}
+		n += b.apply(x, refused)
+		events, refused = events[k:], refused[k:]
+	}
+	if cap(b.buf) > mostScratch {
+		b.buf = nil
+	}
+	x.batches.Put(b)
+	return n
+}
+
+// prepare makes a write of each event.
+func (b *batch) prepare(x *Index, events []riemann.Event, now int64) {
+	b.n = len(events)
+	b.buf = b.buf[:0]
+	ttl := x.cfg.DefaultTTL
+	for i := range events {
+		b.buf = events[i].AppendStored(b.buf, now, ttl)
+		b.ends[i] = len(b.buf)
+	}
+	start := 0
+	for i := range events {
+		e, w := &events[i], &b.writes[i]
+		w.event = e
+		w.stored = b.buf[start:b.ends[i]]
+		start = b.ends[i]
+		w.hash = x.hasher.key(e.HostBytes(), e.ServiceBytes())
+		w.kept = e.Kept()
+		w.deadline = e.Deadline(now, ttl)
+		w.delete = e.IsExpired()
+		if x.cfg.NewestWins {
+			w.at = e.At(now)
+		}
+		if !e.RawIsPrefix() {
+			e = b.viewOf(w)
+		}
+		w.setSpans(e)
+	}
+}
+
+// viewOf is the view of w's stored form, where its spans must be taken from that.
+func (b *batch) viewOf(w *write) *riemann.Event {
+	if err := b.view.ParseStored(w.stored, w.kept); err != nil {
+		panic("BUG: a stored form is damaged: " + err.Error())
+	}
+	return &b.view
+}
+
+// setSpans notes where things stand, if entries can: spans of larger events are
+// not looked at.
+func (w *write) setSpans(e *riemann.Event) {
+	if entrySize+len(w.stored) > maxChunk {
+		return
+	}
+	w.spans = spans{
+		hostSpan:    shortSpan{uint16(e.Host.Off), uint16(e.Host.Len)},
+		serviceSpan: shortSpan{uint16(e.Service.Off), uint16(e.Service.Len)},
+		stateSpan:   shortSpan{uint16(e.State.Off), uint16(e.State.Len)},
+		tagsSpan:    tagsSpanOf(e),
+	}
+}
+
+// touch loads the slots of all writes, then the entries that they lead to. It
+// takes no lock: what it reads may be about to change, and is used for nothing
+// but to have it in the cache.
+func (b *batch) touch(x *Index) {
+	var found [batchEvents]slot
+	for i := range b.n {
+		h := &b.writes[i].hash
+		found[i] = x.shards[x.shardOf(h)].keys.touch(h.slot)
+	}
+	sum := uint64(0)
+	for i := range b.n {
+		h := &b.writes[i].hash
+		if found[i].hash != h.slot && found[i].used != 0 {
+			found[i] = x.shards[x.shardOf(h)].keys.touchOn(h.slot)
+		}
+		if found[i].hash == h.slot && found[i].used != 0 {
+			sum += x.pages.touch(ref(found[i].used), len(b.writes[i].stored)+entrySize)
+		}
+	}
+	b.touched.Store(sum) // so that the loads are not left out
+}
+
+// touchOn goes on from where touch was, a few slots.
+func (t *table) touchOn(hash uint32) slot {
+	p := t.probe(hash)
+	for range 8 {
+		if s := *p.slot(); s.hash == hash {
+			return s
+		}
+		p.next()
+	}
+	return slot{}
+}
+
+// cacheLine is the unit in which memory comes into a core's cache.
+const cacheLine = 64
+
+// touch loads the cache lines of n bytes at r, but not beyond what an ordinary
+// entry has.
+func (p *pages) touch(r ref, n int) (sum uint64) {
+	base := p.bases[r/unitsPerArena]
+	if base == nil {
+		return 0
+	}
+	at := unsafe.Add(base, uintptr(r%unitsPerArena)<<unitShift)
+	for off := 0; off < min(n, 4*cacheLine); off += cacheLine {
+		sum += *(*uint64)(unsafe.Add(at, off))
+	}
+	return sum
+}
+
+// apply gives the writes to their shards, each shard's together, in their order.
+func (b *batch) apply(x *Index, refused []bool) int {
+	for i := b.n - 1; i >= 0; i-- {
+		first := &b.first[x.shardOf(&b.writes[i].hash)]
+		b.next[i] = *first
+		*first = uint8(i + 1)
+	}
+	n := 0
+	for i := range b.n {
+		shard := x.shardOf(&b.writes[i].hash)
+		if b.first[shard] == 0 {
+			continue
+		}
+		n += b.applyShard(x.shards[shard], b.first[shard], refused)
+		b.first[shard] = 0
+		x.tell(x.shards[shard])
+	}
+	return n
+}
+
+func (b *batch) applyShard(s *shard, first uint8, refused []bool) int {
+	s.mu.Lock()
+	n := 0
+	for i := first; i != 0; i = b.next[i-1] {
+		refused[i-1] = !s.apply(&b.writes[i-1])
+		if refused[i-1] {
+			n++
+		}
+	}
+	s.mu.Unlock()
+	return n
+}

@@ -1,0 +1,96 @@
+package index
+
+import (
+	"math"
+	"unsafe"
+
+	"darboux/handlers/riemann"
+)
+
+// entry is the header of an entry; the event's stored form follows it. Headers
+// and events lie in the index's memory, guarded by the lock of their shard.
+type entry struct {
+	id       uint32
+	size     uint32         // bytes of the stored form
+	kept     riemann.Fields // see riemann.Event.Kept
+	class    classID        // the chunk's; ownRun: a run of pages
+	bornHigh uint8
+	bornLow  uint32
+	spans    [spanKinds]shortSpan // see spans; in an ownRun spans[0] is pages of the run
+}
+
+const entrySize = 32
+
+var _ = [1]struct{}{}[unsafe.Sizeof(entry{})-entrySize]
+
+// maxBorn is the largest number that entry has room for; see shard.born.
+const maxBorn = 1<<40 - 1
+
+// The spans that an entry knows of its stored form.
+const (
+	hostSpan = iota
+	serviceSpan
+	stateSpan
+	tagsSpan
+	spanKinds
+)
+
+// shortSpan is a riemann.Span of an event of less than 64 KiB.
+type shortSpan struct{ off, len uint16 }
+
+// spans says where in a stored form host, service, state and tags stand, so that
+// an entry is compared without a walk. Tags are from the first tag's field to the
+// end of the last: as long as these bytes are the same, the tags are. If that
+// can't be said in short, they have length noTagsSpan.
+type spans [spanKinds]shortSpan
+
+const noTagsSpan = math.MaxUint16
+
+func (x *entry) born() uint64 { return uint64(x.bornHigh)<<32 | uint64(x.bornLow) }
+
+func (x *entry) setBorn(born uint64) {
+	if born > maxBorn {
+		panic("BUG: more births than an entry can count")
+	}
+	x.bornHigh, x.bornLow = uint8(born>>32), uint32(born)
+}
+
+// stored is the event's stored form.
+func (x *entry) stored() []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(x), entrySize)), x.size)
+}
+
+func (x *entry) runPages() int { return int(x.spans[0].off)<<16 | int(x.spans[0].len) }
+
+func (x *entry) setRunPages(n int) { x.spans[0] = shortSpan{uint16(n >> 16), uint16(n)} }
+
+// view makes e the view of the entry's event.
+func (x *entry) view(e *riemann.Event) {
+	if err := e.ParseStored(x.stored(), x.kept); err != nil {
+		panic("BUG: a stored event is damaged: " + err.Error())
+	}
+}
+
+// text is the host, service or state; nil if there is none.
+func (x *entry) text(which int, bit riemann.Fields) []byte {
+	if x.kept&bit == 0 {
+		return nil
+	}
+	if x.class != ownRun {
+		s := x.spans[which]
+		return x.stored()[s.off : int(s.off)+int(s.len) : int(s.off)+int(s.len)]
+	}
+	var e riemann.Event
+	x.view(&e)
+	switch which {
+	case hostSpan:
+		return e.HostBytes()
+	case serviceSpan:
+		return e.ServiceBytes()
+	}
+	return e.StateBytes()
+}
+
+func (x *entry) host() []byte    { return x.text(hostSpan, riemann.HasHost) }
+func (x *entry) service() []byte { return x.text(serviceSpan, riemann.HasService) }
+func (x *entry) state() []byte   { return x.text(stateSpan, riemann.HasState) }

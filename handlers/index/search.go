@@ -1,0 +1,54 @@
+package index
+
+import "darboux/handlers/riemann"
+
+// holdIDs is how many ids a search looks at before it lets go of a shard's lock:
+// some microseconds' work.
+const holdIDs = 128
+
+// Search implements Store.
+func (x *Index) Search(q Matcher, cur *Cursor, dst []byte, limit int) []byte {
+	budget, limit := cur.budget(), orNone(limit)
+	for cur.shard < len(x.shards) && budget > 0 && len(dst) < limit {
+		dst = x.shards[cur.shard].search(q, cur, dst, limit, &budget)
+	}
+	cur.Done = cur.shard == len(x.shards)
+	return dst
+}
+
+// search looks at the next ids, in their order: that is one that stays, whatever
+// is inserted, moved or deleted between two calls. A key that was deleted and
+// came again may have an id further on, but was born too late to be looked at.
+func (s *shard) search(q Matcher, cur *Cursor, dst []byte, limit int, budget *int) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock() // q may panic
+	if !cur.inside {
+		cur.inside = true
+		s.births++
+		cur.born = s.births
+	}
+	var e riemann.Event
+	end := min(cur.next+holdIDs, uint64(s.ids.used))
+	for cur.next < end && *budget > 0 && len(dst) < limit {
+		at := s.ids.ref(uint32(cur.next))
+		cur.next++
+		if at == 0 {
+			continue
+		}
+		x := s.entry(at)
+		if x.born() >= cur.born {
+			continue
+		}
+		*budget--
+		cur.Looked++
+		x.view(&e)
+		if q.Match(&e) {
+			cur.Matched++
+			dst = riemann.AppendEventField(dst, x.stored())
+		}
+	}
+	if cur.next >= uint64(s.ids.used) {
+		cur.leaveShard()
+	}
+	return dst
+}

@@ -1,0 +1,259 @@
+package index
+
+import (
+	"sync"
+	"unsafe"
+
+	"darboux/handlers/riemann"
+)
+
+// shard is a part of the index with a lock of its own, which guards all of it.
+type shard struct {
+	mu     sync.Mutex
+	index  *Index
+	pages  *pages
+	keys   table // of keySlot
+	ids    ids
+	events slab
+	terms  terms
+
+	// births is what entries get as born. It grows when a search begins that
+	// lets go of the lock: the entries that it is to see were born before.
+	births uint64
+
+	counts  Stats
+	changes changes
+	compact compaction
+}
+
+// keySlot is a slot of the table of keys.
+type keySlot struct {
+	hash uint32
+	at   ref // where the entry is
+}
+
+const keySlotShift = 3
+
+func newShard(x *Index) *shard {
+	return &shard{
+		index:  x,
+		pages:  x.pages,
+		keys:   newTable(x.pages, keySlotShift),
+		ids:    newIDs(x.pages),
+		events: newSlab(x.pages),
+		terms:  newTerms(x.pages),
+	}
+}
+
+func (s *shard) entry(r ref) *entry { return (*entry)(s.pages.at(r)) }
+
+func keySlotAt(p *probe) *keySlot { return (*keySlot)(unsafe.Pointer(p.slot())) }
+
+// find looks for a key, nil being a missing host or service. The entry is nil if
+// there is none.
+func (s *shard) find(hash uint32, host, service []byte) (probe, *entry) {
+	p := s.keys.probe(hash)
+	for ; p.more(); p.next() {
+		k := keySlotAt(&p)
+		if k.hash != hash {
+			continue
+		}
+		if x := s.entry(k.at); x.hasKey(host, service) {
+			return p, x
+		}
+	}
+	return p, nil
+}
+
+// locate is the slot of an entry that is there.
+func (s *shard) locate(hash uint32, at ref) probe {
+	p := s.keys.probe(hash)
+	for ; p.more(); p.next() {
+		if keySlotAt(&p).at == at {
+			return p
+		}
+	}
+	panic("BUG: an entry is not in the table of keys")
+}
+
+func (x *entry) hasKey(host, service []byte) bool {
+	const both = riemann.HasHost | riemann.HasService
+	var has riemann.Fields
+	if host != nil {
+		has |= riemann.HasHost
+	}
+	if service != nil {
+		has |= riemann.HasService
+	}
+	return x.kept&both == has && string(x.host()) == string(host) && string(x.service()) == string(service)
+}
+
+// write is an event to be put into a shard, with all that can be prepared
+// without the shard's lock.
+type write struct {
+	event    *riemann.Event // as received
+	hash     keyHash
+	stored   []byte
+	spans    spans // of stored
+	kept     riemann.Fields
+	at       int64 // its time, in microseconds of the Unix epoch
+	deadline int64
+	delete   bool // its state is "expired"
+}
+
+// apply takes an event and reports whether it could.
+func (s *shard) apply(w *write) bool {
+	host, service := w.event.HostBytes(), w.event.ServiceBytes()
+	p, x := s.find(w.hash.slot, host, service)
+	switch {
+	case x != nil && s.index.cfg.NewestWins && s.isNewer(x, w.at):
+		s.counts.Older++
+		return true
+	case w.delete:
+		if x != nil {
+			s.remove(p, x, &w.hash)
+			s.counts.Deleted++
+		}
+		s.index.note(s, Deleted, w.kept, w.stored)
+		return true
+	case x == nil:
+		if !s.insert(w) {
+			return false
+		}
+		s.counts.Inserted++
+	default:
+		if !s.update(p, x, w) {
+			return false
+		}
+		s.counts.Updated++
+	}
+	s.index.note(s, Inserted, w.kept, w.stored)
+	return true
+}
+
+func (s *shard) isNewer(x *entry, at int64) bool {
+	var e riemann.Event
+	x.view(&e)
+	return e.TimeMicros > at
+}
+
+// insert makes an entry for a new key, unless a limit is reached.
+func (s *shard) insert(w *write) bool {
+	if !s.admitsEntry() {
+		return false
+	}
+	n := entrySize + len(w.stored)
+	if !s.admitsChunk(n) || !s.admitsTerms() {
+		s.index.entries.Add(-1)
+		return false
+	}
+	x, at := s.takeEntry(n)
+	x.setBorn(s.births)
+	x.id = s.ids.take(at, w.deadline)
+	k := (*keySlot)(unsafe.Pointer(s.keys.insert(w.hash.slot)))
+	k.at = at
+	s.put(x, w)
+	s.addTerms(x, &w.hash)
+	return true
+}
+
+// takeEntry takes the memory of an entry of n bytes, header included.
+func (s *shard) takeEntry(n int) (*entry, ref) {
+	at := s.events.take(n)
+	x := s.entry(at)
+	*x = entry{class: classFor(n)}
+	if x.class == ownRun {
+		x.setRunPages(pagesFor(n))
+	}
+	return x, at
+}
+
+func (s *shard) giveEntry(x *entry, at ref) {
+	if x.class == ownRun {
+		s.events.giveRun(at, x.runPages())
+		return
+	}
+	s.events.giveClass(at, x.class)
+}
+
+// put writes an event into an entry that has room for it.
+func (s *shard) put(x *entry, w *write) {
+	s.counts.StoredBytes += int64(len(w.stored)) - int64(x.size)
+	x.size, x.kept = uint32(len(w.stored)), w.kept
+	if x.class != ownRun {
+		x.spans = w.spans
+	}
+	copy(x.stored(), w.stored)
+}
+
+// update replaces the event of an entry, unless a limit is reached.
+func (s *shard) update(p probe, x *entry, w *write) bool {
+	n := entrySize + len(w.stored)
+	move := !x.suits(n)
+	if move && !s.admitsChunk(n) {
+		return false
+	}
+	changed := s.changedTerms(x, w)
+	if changed != 0 {
+		if !s.admitsTerms() {
+			return false
+		}
+		s.removeTerms(x, changed, &w.hash)
+	}
+	if move {
+		x = s.moveEntry(p, x, n)
+	}
+	s.put(x, w)
+	s.ids.setDeadline(x.id, w.deadline)
+	if changed != 0 {
+		s.addChangedTerms(x, changed)
+	}
+	return true
+}
+
+// suits reports whether an entry of n bytes, header included, fits into x's chunk
+// without wasting much of it.
+func (x *entry) suits(n int) bool {
+	class := classFor(n)
+	if class == ownRun || x.class == ownRun {
+		if class != x.class {
+			return false
+		}
+		have, want := x.runPages(), pagesFor(n)
+		return want <= have && 4*want >= 3*have
+	}
+	return class == x.class || n <= x.class.size() && 4*n >= 3*x.class.size()
+}
+
+// moveEntry gives x another chunk, for n bytes. What was stored is lost.
+func (s *shard) moveEntry(p probe, old *entry, n int) *entry {
+	at := keySlotAt(&p).at
+	x, to := s.takeEntry(n)
+	x.id, x.size = old.id, old.size
+	x.bornHigh, x.bornLow = old.bornHigh, old.bornLow
+	keySlotAt(&p).at = to
+	s.ids.setRef(x.id, to)
+	s.giveEntry(old, at)
+	return x
+}
+
+// remove takes an entry out; p is its slot.
+func (s *shard) remove(p probe, x *entry, hash *keyHash) {
+	s.removeTerms(x, allTerms, hash)
+	at := keySlotAt(&p).at
+	s.keys.remove(p)
+	s.ids.give(x.id)
+	s.counts.StoredBytes -= int64(x.size)
+	s.giveEntry(x, at)
+	s.index.entries.Add(-1)
+	if s.ids.live == 0 && s.ids.used > idsPerPart {
+		s.reset()
+	}
+}
+
+// reset gives back all that an empty shard still holds.
+func (s *shard) reset() {
+	s.keys.reset()
+	s.ids.reset()
+	s.terms.reset()
+}

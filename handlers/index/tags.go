@@ -1,0 +1,132 @@
+package index
+
+import (
+	"bytes"
+	"math"
+	"unsafe"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"darboux/handlers/riemann"
+)
+
+const (
+	tagsNumber = 7 // the field number of tags in an Event
+	tagsKey    = tagsNumber<<3 | byte(protowire.BytesType)
+)
+
+// tagsSpanOf is where e's tags stand in its Raw; see spans.
+func tagsSpanOf(e *riemann.Event) shortSpan {
+	start, end := -1, 0
+	for it := e.Tags(); it.Next(); {
+		if len(it.Tag) == 0 {
+			return shortSpan{len: noTagsSpan} // an empty slice doesn't tell its place
+		}
+		at := offsetIn(e.Raw, it.Tag)
+		end = at + len(it.Tag)
+		if start < 0 {
+			start = at - 2
+			if start < 0 || end > math.MaxUint16 || e.Raw[start] != tagsKey || int(e.Raw[start+1]) != len(it.Tag) {
+				return shortSpan{len: noTagsSpan}
+			}
+		}
+	}
+	if start < 0 {
+		return shortSpan{}
+	}
+	if end-start >= noTagsSpan {
+		return shortSpan{len: noTagsSpan}
+	}
+	return shortSpan{uint16(start), uint16(end - start)}
+}
+
+// offsetIn is where part, a piece of whole, begins in it.
+func offsetIn(whole, part []byte) int {
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
+}
+
+// tagFields are bytes that have all tags of the entry, as protobuf fields, and
+// perhaps others.
+func (x *entry) tagFields() []byte {
+	if x.kept&riemann.HasTags == 0 {
+		return nil
+	}
+	s := x.spans[tagsSpan]
+	if x.class == ownRun || s.len == noTagsSpan {
+		return x.stored()
+	}
+	return x.stored()[s.off : int(s.off)+int(s.len)]
+}
+
+// sameTags reports whether fields, with their span as in a spans, have the same
+// bytes as x's. A false no costs time only.
+func (x *entry) sameTags(kept riemann.Fields, raw []byte, s shortSpan) bool {
+	if (x.kept|kept)&riemann.HasTags == 0 {
+		return true
+	}
+	if (x.kept&kept)&riemann.HasTags == 0 || x.class == ownRun || s.len == noTagsSpan || s.len != x.spans[tagsSpan].len {
+		return false
+	}
+	return bytes.Equal(x.tagFields(), raw[s.off:int(s.off)+int(s.len)])
+}
+
+// nextTag is the first tag in fields, and what follows it; rest is nil behind the
+// last.
+func nextTag(fields []byte) (tag, rest []byte, ok bool) {
+	for len(fields) > 0 {
+		if len(fields) >= 2 && fields[0] == tagsKey && fields[1] < 0x80 {
+			end := 2 + int(fields[1])
+			return fields[2:end], fields[end:], true
+		}
+		num, typ, n := protowire.ConsumeTag(fields)
+		if n < 0 {
+			panic("BUG: a stored event is damaged")
+		}
+		fields = fields[n:]
+		n = protowire.ConsumeFieldValue(num, typ, fields)
+		if n < 0 {
+			panic("BUG: a stored event is damaged")
+		}
+		value := fields[:n]
+		fields = fields[n:]
+		if num == tagsNumber && typ == protowire.BytesType {
+			tag, _ = protowire.ConsumeBytes(value)
+			return tag, fields, true
+		}
+	}
+	return nil, nil, false
+}
+
+// tagAt is the tag at that place among the entry's, which there must be.
+func (x *entry) tagAt(place int) []byte {
+	for tag, rest, ok := nextTag(x.tagFields()); ok; tag, rest, ok = nextTag(rest) {
+		if place == 0 {
+			return tag
+		}
+		place--
+	}
+	panic("BUG: a witness lacks its tag")
+}
+
+// placeOfTag is the place of a tag among the entry's, which there must be.
+func (x *entry) placeOfTag(text []byte) int {
+	place := 0
+	for tag, rest, ok := nextTag(x.tagFields()); ok; tag, rest, ok = nextTag(rest) {
+		if string(tag) == string(text) {
+			return place
+		}
+		place++
+	}
+	panic("BUG: an entry lacks a tag whose posting it is in")
+}
+
+// crowded reports whether the entry's event has more than mostTags tags.
+func (x *entry) crowded() bool {
+	n := 0
+	for _, rest, ok := nextTag(x.tagFields()); ok; _, rest, ok = nextTag(rest) {
+		if n++; n > mostTags {
+			return true
+		}
+	}
+	return false
+}

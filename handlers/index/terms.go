@@ -1,0 +1,142 @@
+package index
+
+import "unsafe"
+
+// field is a field that postings are kept for.
+type field uint8
+
+const (
+	hostField field = iota
+	serviceField
+	stateField
+	tagField
+	termFields
+
+	termFieldMask = termFields - 1
+)
+
+// mostTags is how many tags of an event have postings. An event with more has none
+// of them there but is in terms.crowded: otherwise a single event of a megabyte
+// could make hundreds of thousands.
+const mostTags = 64
+
+// terms are the postings of a shard: for each host, service, state and tag the
+// entries that have it. A term's text is kept nowhere: each term has a witness,
+// one of its entries, and what the term is can be read there; of a tag the term
+// knows as well the how manieth of the witness's it is.
+//
+// So while an entry changes, its terms are removed before its bytes are
+// overwritten, and added afterwards.
+type terms struct {
+	table
+	slab    slab
+	crowded posting // entries with more than mostTags tags
+}
+
+// term is a slot of the table of terms.
+type term struct {
+	hash    uint32
+	posting // count comes first: it is what makes the slot a used one
+	witness witness
+}
+
+const termShift = 4
+
+// witness is the id of an entry and, above it, a place among its tags.
+type witness uint32
+
+const (
+	witnessShift = 26
+
+	// mostIDs is how many ids a shard can give out, so that a witness has room
+	// for them.
+	mostIDs = 1 << witnessShift
+)
+
+func (w witness) id() uint32 { return uint32(w) % mostIDs }
+
+func (w witness) place() int { return int(w >> witnessShift) }
+
+var _ = [1]struct{}{}[mostIDs*mostTags-1<<32]
+
+func newTerms(p *pages) terms {
+	return terms{table: newTable(p, termShift), slab: newSlab(p)}
+}
+
+// termKey is a term as it is looked for.
+type termKey struct {
+	field field
+	place int // of a tag: the how manieth of the entry's it is, if it is added
+	hash  uint32
+	text  []byte
+}
+
+func (h *hasher) termKey(f field, text []byte) termKey {
+	return termKey{field: f, hash: h.term(f, h.text(h.seed, text)), text: text}
+}
+
+func termAt(p *probe) *term { return (*term)(unsafe.Pointer(p.slot())) }
+
+// find looks for a term; p is where it is, or where it could be put.
+func (s *shard) findTerm(k *termKey) (p probe, found bool) {
+	for p = s.terms.probe(k.hash); p.more(); p.next() {
+		if t := termAt(&p); t.hash == k.hash && s.witnesses(t.witness, k) {
+			return p, true
+		}
+	}
+	return p, false
+}
+
+// witnesses reports whether that is what the witness says.
+func (s *shard) witnesses(w witness, k *termKey) bool {
+	x := s.entry(s.ids.ref(w.id()))
+	switch k.field {
+	case hostField:
+		return string(x.host()) == string(k.text)
+	case serviceField:
+		return string(x.service()) == string(k.text)
+	case stateField:
+		return string(x.state()) == string(k.text)
+	}
+	return string(x.tagAt(w.place())) == string(k.text)
+}
+
+// addTerm puts an entry into the posting of a term.
+func (s *shard) addTerm(k *termKey, id uint32) {
+	p, found := s.findTerm(k)
+	if found {
+		s.terms.slab.add(&termAt(&p).posting, id)
+		return
+	}
+	t := (*term)(unsafe.Pointer(s.terms.insert(k.hash)))
+	s.terms.slab.add(&t.posting, id)
+	t.witness = witness(id | uint32(k.place)<<witnessShift)
+}
+
+// removeTerm takes an entry out of the posting of a term, if it is there. The
+// entry still has its bytes.
+func (s *shard) removeTerm(k *termKey, id uint32) {
+	p, found := s.findTerm(k)
+	if !found {
+		return
+	}
+	t := termAt(&p)
+	s.terms.slab.remove(&t.posting, id)
+	if t.len() == 0 {
+		s.terms.remove(p)
+		return
+	}
+	if t.witness.id() == id {
+		t.witness = s.nextWitness(t, k)
+	}
+}
+
+// nextWitness is another witness for a term.
+func (s *shard) nextWitness(t *term, k *termKey) witness {
+	id, _ := s.terms.slab.next(&t.posting, 0)
+	if k.field != tagField {
+		return witness(id)
+	}
+	place := s.entry(s.ids.ref(id)).placeOfTag(k.text)
+	return witness(id | uint32(place)<<witnessShift)
+}
