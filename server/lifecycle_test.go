@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"darboux/handlers/riemann"
 	"darboux/handlers/riemann/pb"
 )
@@ -246,27 +248,35 @@ func TestDrainTimeout(t *testing.T) {
 	d.ledger()
 }
 
-// stuck makes c a connection with replies that nobody reads: it asks for a large
-// event until its requests are no longer taken.
+// stuck makes c a connection with replies that nobody reads.
 func stuck(c *client) {
 	c.t.Helper()
+	c.send(largeEvent())
+	flood(c)
+}
+
+func largeEvent() *pb.Event {
 	large := event("large", 1)
-	large.Description = new(string)
-	*large.Description = strings.Repeat("x", 60_000)
-	c.send(large)
-	ask := bytes.Repeat(encoded(c.t, queryMsg(`service = "large"`)), 1000)
+	large.Description = proto.String(strings.Repeat("x", 60_000))
+	return large
+}
+
+// flood asks for the large event until its requests are no longer taken, or the
+// daemon has closed the connection. It may run on any goroutine.
+func flood(c *client) {
+	ask := bytes.Repeat(framed(largeQuery), 1000)
 	if err := c.SetWriteDeadline(time.Now().Add(500 * time.Millisecond)); err != nil {
-		c.t.Fatal(err)
+		c.t.Error(err)
 	}
 	for {
 		if _, err := c.Write(ask); err != nil {
-			if !os.IsTimeout(err) {
-				c.t.Fatal(err)
-			}
 			return
 		}
 	}
 }
+
+// largeQuery is the body of the Msg that asks for the large event.
+var largeQuery = riemann.AppendQueryField(nil, `service = "large"`)
 
 // A second signal ends the process at once, whatever the drain waits for.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
