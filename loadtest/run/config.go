@@ -34,14 +34,21 @@ type Config struct {
 	Side        *Side         // nil: none
 	Stop        *Stop         // nil: the server is not told to stop
 
-	// Sleep waits for at least d, as exactly as it can.
-	Sleep func(d time.Duration)
+	// Sleeper returns a new Sleeper for each goroutine that keeps time.
+	Sleeper func() (Sleeper, error)
 	// Second sees each interval as it ends and may add to it; nil if nobody
 	// wants to.
 	Second func(s *result.Second)
 	// Edge is called when the measured window begins and when it ends; it may
 	// be nil.
 	Edge func(begins bool)
+}
+
+// Sleeper waits for at least d, as exactly as it can. It is for one goroutine,
+// and closed when that ends.
+type Sleeper interface {
+	Sleep(d time.Duration)
+	Close() error
 }
 
 // Open says when the open loop's requests are due.

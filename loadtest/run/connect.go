@@ -89,7 +89,7 @@ func (l *lane) begin(conn wire.Conn) {
 	defer l.mu.Unlock()
 	l.conn, l.replies, l.quit = conn, wire.Replies{}, goesOn
 	l.sentHere, l.finishing, l.halfSince = 0, false, 0
-	l.out = l.out[:0]
+	l.out.Clear()
 	l.goOn()
 	if l.run.pacer != nil {
 		l.run.pacer.nudge()

@@ -3,8 +3,8 @@
 //
 // Its types are Config; Outcome, what a run found; and inside: lane, one
 // connection after another with the requests in flight on it, answered by one
-// reading goroutine; pacer, which in the open loop deals out what is due; watch,
-// which ends what takes too long. In the closed loop a lane's reader sends the
+// reading goroutine; pacer, which in the open loop deals out what is due; and
+// observer, which makes intervals and samples of the run's time. In the closed loop a lane's reader sends the
 // next requests itself, so a request costs no hand-over.
 //
 // A request's bytes are offered to the socket without waiting; only what does

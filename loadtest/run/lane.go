@@ -22,9 +22,10 @@ type lane struct {
 	flight  flight
 	waiting int64 // requests in flight
 
-	out     []byte // requests not taken by the socket yet
-	blocked bool   // true exactly when writeRest has been started and not ended
-	rest    func() // writeRest, made once
+	out     workload.Outbox // requests not taken by the socket yet
+	taken   int             // bytes of out that the socket has taken
+	blocked bool            // true exactly when writeRest has been started and not ended: out is its
+	rest    func()          // writeRest, made once
 	writing sync.WaitGroup
 
 	sentHere  int   // requests on this connection

@@ -29,8 +29,7 @@ type observer struct {
 	windowTo   int64
 }
 
-// observe follows the run until all lanes have ended.
-func (r *state) observe(out *Outcome, done <-chan struct{}) {
+func newObserver(r *state, out *Outcome) *observer {
 	w := r.meter.Window()
 	o := &observer{
 		run: r, out: out, windowFrom: w.From, windowTo: w.To,
@@ -39,18 +38,7 @@ func (r *state) observe(out *Outcome, done <-chan struct{}) {
 	if o.secondAt == 0 {
 		o.secondAt = int64(time.Second)
 	}
-	o.look()
-	for {
-		t := time.NewTimer(time.Duration(o.next() - r.now()))
-		select {
-		case <-t.C:
-			o.look()
-		case <-done:
-			t.Stop()
-			o.finish()
-			return
-		}
-	}
+	return o
 }
 
 // next is when there is something to do.
@@ -66,8 +54,7 @@ func (o *observer) next() int64 {
 }
 
 // look does what is due.
-func (o *observer) look() {
-	now := o.run.now()
+func (o *observer) look(now int64) {
 	if !o.began && now >= o.windowFrom {
 		o.began = true
 		o.edge(true)
@@ -124,7 +111,7 @@ func (o *observer) interval(now int64) {
 // finish takes what the last interval left, and closes the window if the run
 // ended before it.
 func (o *observer) finish() {
-	now := o.run.now()
+	now := o.run.endedAt
 	o.sample(now)
 	o.interval(now)
 	if !o.began {

@@ -49,7 +49,7 @@ func TestEachRequestHasItsOutcome(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := closed(t, test.server, 1, 10)
 			c.Count, c.Timeout = 100, 2*time.Second
-			out := Run(t.Context(), c)
+			out := mustRun(t, c)
 			got := out.Total.All
 			if name == "no answer" {
 				// Request 50 is overdue; those behind it are too, or younger.
@@ -92,7 +92,7 @@ func TestErrorsAreNoSuccesses(t *testing.T) {
 		}}
 		c := closed(t, s, 1, 1)
 		c.Count = 100
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		ok, failed := out.Total.OK().Quantiles(), out.Total.Failed.Quantiles()
 		if ok.Count != 90 || !within(ok.Max, ms) || failed.Count != 10 || !within(failed.Min, 500*ms) {
 			t.Errorf("ok %+v, failed %+v", ok, failed)
@@ -112,7 +112,7 @@ func TestConnectErrorsAreCountedApart(t *testing.T) {
 		}
 		c := closed(t, s, 1, 1)
 		c.Count = 10
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		if k := out.Connects; k.ConnectErrors != 5 || k.Opened != 1 || out.Total.All.OK != 10 {
 			t.Errorf("%+v, %+v", k, out.Total.All)
 		}
@@ -125,7 +125,7 @@ func TestConnectErrorsAreCountedApart(t *testing.T) {
 		s.Refuse = func(int) error { return errors.New("connection refused") }
 		c := open(t, s, 3, 100, 0)
 		c.Duration = 5 * time.Second
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		if p := out.Pacing; out.Total.All.Sent != 0 || p.Unsent != 500 || p.MaxBacklog != 500 {
 			t.Errorf("nobody listens: %+v, %+v", out.Total.All, p)
 		}
@@ -140,7 +140,7 @@ func TestAUselessConnectionIsNoReasonToHurry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := nth(0, stub.Answer{Close: true})
 		c := closed(t, s, 1, 1)
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		if out.Connects.Opened > 20 || out.Total.All.Reset != out.Connects.EndedByServer {
 			t.Errorf("%+v, %+v", out.Connects, out.Total.All)
 		}
@@ -151,7 +151,7 @@ func TestChurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := closed(t, ackAfter(ms), 2, 4)
 		c.PerConn, c.Count = 10, 1000
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		if k := out.Connects; k.Opened != 100 || k.EndedByClient != 100 || k.EndedByServer != 0 {
 			t.Errorf("%+v", k)
 		}
@@ -169,7 +169,7 @@ func TestHalfClose(t *testing.T) {
 		s.OnEOF = func(int, <-chan struct{}) { ends++ }
 		c := closed(t, s, 1, 25)
 		c.PerConn, c.HalfClose, c.Count = 25, true, 250
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		if out.Total.All.OK != 250 || out.Connects.EndedByClient != 10 || ends != 10 || len(out.Errors) != 0 {
 			t.Errorf("%+v, %+v, %d ends of stream, %v", out.Total.All, out.Connects, ends, out.Errors)
 		}
@@ -179,7 +179,7 @@ func TestHalfClose(t *testing.T) {
 		s.OnEOF = func(_ int, closed <-chan struct{}) { <-closed } // no end of stream for the client
 		c := closed(t, s, 1, 5)
 		c.PerConn, c.HalfClose, c.Count, c.Timeout = 5, true, 5, time.Second
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		if texts := joined(out.Errors); out.Total.All.OK != 5 || texts != "half-close: no end of stream after the last reply" {
 			t.Errorf("%+v, errors %q", out.Total.All, texts)
 		}
@@ -188,7 +188,7 @@ func TestHalfClose(t *testing.T) {
 		s := nth(3, stub.Answer{Reply: stub.Ack, Close: true})
 		c := closed(t, s, 1, 5)
 		c.PerConn, c.HalfClose, c.Count = 5, true, 5
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		if l := out.Total.All; l.OK != 4 || l.Reset != 1 || !strings.Contains(joined(out.Errors), "before the last reply") {
 			t.Errorf("%+v, errors %q", l, joined(out.Errors))
 		}
@@ -209,7 +209,7 @@ func TestStopUnderLoad(t *testing.T) {
 				c = openLoop(t, s)
 			}
 			c.Stop = &Stop{At: 2 * time.Second, Signal: func() { stopping.Store(true) }}
-			out := Run(t.Context(), c)
+			out := mustRun(t, c)
 			l := out.Total.All
 			if out.Window.To > int64(2100*ms) && open == nil || s.Dials() != 4 || out.Stopped == nil {
 				t.Errorf("%s: ended at %v, %d connections", name, time.Duration(out.Window.To), s.Dials())
@@ -239,7 +239,7 @@ func TestSideConnections(t *testing.T) {
 			c := closed(t, s, 2, 2)
 			c.Duration = 3 * time.Second
 			c.Side = &Side{Kind: kind, Connections: 3, Requests: [][]byte{workload.Query("true")}, ReadRate: 600}
-			out := Run(t.Context(), c)
+			out := mustRun(t, c)
 			if out.Side == nil || out.Side.Requests < 12 || out.Side.BytesOut == 0 || out.Side.EndedByServer != 0 {
 				t.Fatalf("%s: %+v", kind, out.Side)
 			}
@@ -267,7 +267,7 @@ func TestQueriesApart(t *testing.T) {
 		}}
 		c := closed(t, s, 1, 1)
 		c.Workload = plainLoad(t, 1, func(c *workload.Config) { c.QueryShare, c.Queries, c.Batch = 0.1, []string{"true"}, 10 })
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		events, queries := out.Total.Kinds[workload.Events].Quantiles(), out.Total.Kinds[workload.Asks].Quantiles()
 		if !within(events.Max, ms) || !within(queries.Min, 20*ms) {
 			t.Errorf("events %+v, queries %+v", events, queries)

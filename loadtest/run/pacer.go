@@ -25,6 +25,7 @@ const (
 // pacer deals the requests that are due to the lanes, in turns.
 type pacer struct {
 	run      *state
+	sleeper  Sleeper
 	limit    int64 // requests in flight at most
 	window   measure.Window
 	schedule *pace.Schedule
@@ -40,8 +41,8 @@ type pacer struct {
 	measured result.Pacing
 }
 
-func newPacer(r *state, o *Open, w measure.Window) *pacer {
-	p := &pacer{run: r, limit: int64(o.Outstanding), window: w, wake: make(chan struct{}, 1)}
+func newPacer(r *state, o *Open, w measure.Window, s Sleeper) *pacer {
+	p := &pacer{run: r, sleeper: s, limit: int64(o.Outstanding), window: w, wake: make(chan struct{}, 1)}
 	if p.limit == 0 {
 		p.limit = MaxOutstanding
 	}
@@ -72,6 +73,7 @@ func (p *pacer) waiting(now int64) int64 {
 
 // drive sends what is due until the run is over.
 func (p *pacer) drive(ctx context.Context) {
+	defer p.sleeper.Close()
 	next := p.schedule.Next()
 	due := func() int64 {
 		at := next
@@ -82,7 +84,7 @@ func (p *pacer) drive(ctx context.Context) {
 		now := p.run.now()
 		backlog := p.waiting(now)
 		if backlog == 0 {
-			p.run.config.Sleep(min(max(next-time.Duration(now), quantum), longestSleep))
+			p.sleeper.Sleep(min(max(next-time.Duration(now), quantum), longestSleep))
 			continue
 		}
 		if p.deal(min(backlog, p.limit-p.run.inFlight.Load()), due) {

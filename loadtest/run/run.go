@@ -34,49 +34,60 @@ type StoppedAt struct {
 // Run opens the connections, then starts the clock, drives the load, and
 // returns when each request has its outcome: at most Warmup + Duration + about
 // Timeout after the start. When ctx is done it stops sending and lets the
-// requests in flight finish.
-func Run(ctx context.Context, c Config) *Outcome {
-	r := newState(&c)
+// requests in flight finish. The error is that of a Sleeper: nothing was sent.
+func Run(ctx context.Context, c Config) (*Outcome, error) {
+	r, err := newState(&c)
+	if err != nil {
+		return nil, err
+	}
+	defer r.sleeper.Close()
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	dials, cancelDials := context.WithCancel(inner)
 	r.cancelDials = cancelDials
 	lanesDone := r.startLanes(dials)
-	var others sync.WaitGroup
-	others.Go(func() { r.watch(inner, ctx.Done()) })
+	var pacing sync.WaitGroup
 	if r.pacer != nil {
-		others.Go(func() { r.pacer.drive(inner) })
+		pacing.Go(func() { r.pacer.drive(inner) })
 	}
 	var side *sideRun
 	if c.Side != nil {
 		side = startSide(dials, r, c.Side)
 	}
 	out := &Outcome{Started: r.start, Window: r.meter.Window()}
-	r.observe(out, lanesDone)
+	r.steer(ctx, newObserver(r, out), lanesDone)
 	cancel()
-	others.Wait()
+	pacing.Wait()
 	if side != nil {
 		out.Side = side.result()
 	}
 	r.conclude(out)
-	return out
+	return out, nil
 }
 
-func newState(c *Config) *state {
-	r := &state{
+func newState(c *Config) (r *state, err error) {
+	r = &state{
 		config: c, started: make(chan struct{}), places: make(chan struct{}, connectsAtOnce),
 		atOnce: max(1, int64(chunk/c.Workload.LongestFrame())),
+	}
+	if r.sleeper, err = c.Sleeper(); err != nil {
+		return nil, err
 	}
 	w := measure.Window{From: int64(c.Warmup), To: int64(c.Warmup + c.Duration)}
 	if c.Open != nil {
 		w.To = min(w.To, c.Open.endOf(w, c.Count))
-		r.pacer = newPacer(r, c.Open, w)
+		s, err := c.Sleeper()
+		if err != nil {
+			r.sleeper.Close()
+			return nil, err
+		}
+		r.pacer = newPacer(r, c.Open, w, s)
 	}
 	r.meter = measure.NewMeter(runtime.GOMAXPROCS(0), w, c.Open != nil)
 	for i := range c.Connections {
 		r.lanes = append(r.lanes, newLane(r, i))
 	}
-	return r
+	return r, nil
 }
 
 // endOf is when the count-th request of the window has just fallen due.
@@ -109,6 +120,7 @@ func (r *state) startLanes(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		lanes.Wait()
+		r.endedAt = r.now()
 		close(done)
 	}()
 	return done
@@ -130,11 +142,4 @@ func (r *state) conclude(out *Outcome) {
 	if !out.Total.All.Balanced() || !out.Total.Measured.Balanced() || r.inFlight.Load() != 0 {
 		panic("BUG: a request has no outcome, or two")
 	}
-}
-
-// tellToStop signals the server and notes how things stood.
-func (r *state) tellToStop() {
-	r.stopped.Store(true)
-	r.stoppedAt = &StoppedAt{At: r.now(), Ledger: r.meter.Total().All, Opened: r.opened.Load()}
-	r.config.Stop.Signal()
 }

@@ -31,11 +31,27 @@ func plainLoad(t testing.TB, connections int, change func(*workload.Config)) *wo
 	return w
 }
 
+func fakeSleeper() (Sleeper, error) { return stub.Sleeper{}, nil }
+
+func mustRun(t testing.TB, c Config) *Outcome {
+	t.Helper()
+	return mustRunIn(t, t.Context(), c)
+}
+
+func mustRunIn(t testing.TB, ctx context.Context, c Config) *Outcome {
+	t.Helper()
+	out, err := Run(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // closed is a closed loop of so many connections, each with so many requests.
 func closed(t testing.TB, s *stub.Server, connections, pipeline int) Config {
 	return Config{
 		Dial: s.Dial, Workload: plainLoad(t, connections, nil), Connections: connections, Pipeline: pipeline,
-		Duration: 10 * time.Second, Timeout: 10 * time.Second, Sleep: time.Sleep,
+		Duration: 10 * time.Second, Timeout: 10 * time.Second, Sleeper: fakeSleeper,
 	}
 }
 
@@ -65,7 +81,7 @@ func TestPercentilesAreRight(t *testing.T) {
 		}}
 		c := closed(t, s, 1, 1)
 		c.Duration, c.Count = time.Hour, 5000
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		q := out.Total.OK().Quantiles()
 		if q == nil || q.Count != 5000 {
 			t.Fatalf("%+v, want 5000 replies", q)
@@ -91,7 +107,7 @@ func TestPipelineMultipliesLatency(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := closed(t, ackAfter(ms), 3, pipeline)
 			c.Duration = 2 * time.Second
-			out := Run(t.Context(), c)
+			out := mustRun(t, c)
 			q := out.Total.OK().Quantiles()
 			if !within(q.P50, time.Duration(pipeline)*ms) || !within(q.Max, time.Duration(pipeline)*ms) {
 				t.Errorf("pipeline %d: p50 %v, max %v", pipeline, time.Duration(q.P50), time.Duration(q.Max))
@@ -123,7 +139,7 @@ func TestAStallIsSeenFromTheIntendedStart(t *testing.T) {
 		actualShowsToo bool
 	}{{1, false}, {0, true}} {
 		synctest.Test(t, func(t *testing.T) {
-			out := Run(t.Context(), open(t, stallAt(5*time.Second), 4, 100, test.outstanding))
+			out := mustRun(t, open(t, stallAt(5*time.Second), 4, 100, test.outstanding))
 			intended, actual := out.Total.OK().Quantiles(), out.Total.Actual.Quantiles()
 			if intended.Count != 1000 || actual.Count != 1000 {
 				t.Fatalf("%d and %d replies, want 1000", intended.Count, actual.Count)
@@ -149,7 +165,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := open(t, ackAfter(100*time.Microsecond), 5, 1, 0)
 			c.Open.Schedule, c.Warmup, c.Duration = schedule, time.Second, 4*time.Second
-			out := Run(t.Context(), c)
+			out := mustRun(t, c)
 			if n := out.Total.Arrived.Msgs; n < 7700 || n > 8300 {
 				t.Errorf("%s: %d replies in 4 s, want 8000", name, n)
 			}
@@ -176,7 +192,7 @@ func TestWarmupIsExcluded(t *testing.T) {
 		}}
 		c := closed(t, s, 1, 1)
 		c.Warmup = 2 * time.Second
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		if q := out.Total.OK().Quantiles(); !within(q.Max, 10*ms) || !within(q.Min, 10*ms) {
 			t.Errorf("the warm-up's latencies show: %+v", q)
 		}
@@ -195,7 +211,7 @@ func TestASecondWithoutReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, ackAfter(2500*ms), 1, 10, 1)
 		c.Duration = 6 * time.Second
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		silent := 0
 		for _, s := range out.Series {
 			if s.Latency == nil {
@@ -213,7 +229,7 @@ func TestASecondWithoutReplies(t *testing.T) {
 		s := &stub.Server{Serve: func(stub.Request) stub.Answer { return stub.Answer{} }}
 		c := closed(t, s, 2, 4)
 		c.Duration, c.Timeout = time.Second, 3*time.Second
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		if out.Total.OK().Quantiles() != nil || len(out.Total.OK().Spectrum()) != 0 {
 			t.Error("percentiles of no replies")
 		}
@@ -228,14 +244,14 @@ func TestCountIsExact(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := closed(t, ackAfter(ms), 3, 16)
 			c.Count = count
-			if l := Run(t.Context(), c).Total.All; l.Sent != count || l.OK != count {
+			if l := mustRun(t, c).Total.All; l.Sent != count || l.OK != count {
 				t.Errorf("closed, count %d: %+v", count, l)
 			}
 		})
 		synctest.Test(t, func(t *testing.T) {
 			c := open(t, ackAfter(ms), 3, 500, 0)
 			c.Count = count
-			if l := Run(t.Context(), c).Total.All; l.Sent != count || l.OK != count {
+			if l := mustRun(t, c).Total.All; l.Sent != count || l.OK != count {
 				t.Errorf("open, count %d: %+v", count, l)
 			}
 		})
@@ -255,7 +271,7 @@ func TestASocketThatTakesLittle(t *testing.T) {
 		}}
 		c := closed(t, s, 4, 50)
 		c.Count = 2000
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		if l := out.Total.All; l.Sent != 2000 || l.OK != 2000 || l.BytesOut != 2000*(188+4) || l.BytesIn != 2000*6 {
 			t.Errorf("%+v", l)
 		}
@@ -270,7 +286,7 @@ func TestTheQueueIsSeenToDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := closed(t, ackAfter(ms), 1, 500)
 		c.Duration = 2 * time.Second
-		out := Run(t.Context(), c)
+		out := mustRun(t, c)
 		levels := map[int64]bool{}
 		for _, s := range out.Outstanding {
 			levels[s.Flight] = true
@@ -285,7 +301,7 @@ func TestAnInterruptEndsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, cancel)
-		out := Run(ctx, closed(t, ackAfter(10*ms), 2, 2))
+		out := mustRunIn(t, ctx, closed(t, ackAfter(10*ms), 2, 2))
 		if out.Window.To < int64(3*time.Second) || out.Window.To > int64(3100*ms) {
 			t.Errorf("the run ended at %v", time.Duration(out.Window.To))
 		}

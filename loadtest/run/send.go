@@ -56,9 +56,7 @@ func (l *lane) room() int64 {
 
 // make appends one request that is due at intended.
 func (l *lane) make(intended, micros int64) {
-	var kind workload.Kind
-	l.out, kind = l.source.Append(l.out, micros)
-	l.flight.push(kind, intended)
+	l.flight.push(l.source.Append(&l.out, micros), intended)
 	l.waiting++
 	l.sentHere++
 }
@@ -70,22 +68,20 @@ func (l *lane) offer(dueNow bool) {
 	now := l.run.now()
 	l.record.Lock()
 	l.run.joined(l.stamp(now, dueNow))
-	n, err := l.conn.TryWrite(l.out)
+	all := l.out.Bytes()
+	n, err := l.conn.TryWrite(all)
 	l.record.Wrote(int64(n), now)
 	l.record.Unlock()
-	if err != nil {
-		l.out = l.out[:0]
-		l.finishing = true
-		return // the reader meets the same error, or what the server said before it
-	}
-	if n < len(l.out) {
-		l.out = l.out[:copy(l.out, l.out[n:])]
-		l.blocked = true
+	switch {
+	case err != nil:
+		l.finishing = true // the reader meets the same error, or what the server said before it
+	case n < len(all):
+		l.taken, l.blocked = n, true
 		l.writing.Add(1)
 		go l.rest()
 		return
 	}
-	l.out = l.out[:0]
+	l.out.Clear()
 }
 
 // stamp gives all unsent requests their start and returns how many they are.
@@ -117,17 +113,13 @@ func (l *lane) stamp(now int64, dueNow bool) int64 {
 // goes on sending.
 func (l *lane) writeRest() {
 	defer l.writing.Done()
-	l.mu.Lock()
-	conn, rest := l.conn, l.out
-	l.out = nil
-	l.mu.Unlock()
-	n, err := conn.Write(rest)
+	n, err := l.conn.Write(l.out.Bytes()[l.taken:])
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.record.Lock()
 	l.record.Wrote(int64(n), l.run.now())
 	l.record.Unlock()
-	l.out = rest[:0]
+	l.out.Clear()
 	l.blocked = false
 	if err != nil {
 		l.finishing = true

@@ -15,6 +15,7 @@ type state struct {
 	meter   *measure.Meter
 	lanes   []*lane
 	pacer   *pacer // nil: closed loop
+	sleeper Sleeper
 	errors  errorTexts
 	places  chan struct{} // for connects under way
 	started chan struct{} // closed when the clock runs
@@ -22,7 +23,8 @@ type state struct {
 	start   time.Time     // written before started is closed
 
 	cancelDials func()     // ends connects under way and pauses between them
-	stoppedAt   *StoppedAt // written by watch, read when it has ended
+	stoppedAt   *StoppedAt // written by steer
+	endedAt     int64      // when all lanes had ended; written before that is told
 
 	ending   atomic.Bool  // nothing more is sent
 	stopped  atomic.Bool  // the server was told to stop

@@ -18,8 +18,8 @@ type Timer struct {
 	read [8]byte
 }
 
-// NewTimer returns a Timer; Close it.
-func NewTimer() (*Timer, error) {
+// NewTimer returns a Timer.
+func NewTimer() (Sleeper, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("timer descriptor: %w", err)

@@ -5,45 +5,51 @@ import (
 	"time"
 )
 
+// longestTick bounds how late the end of the lanes or an interrupt is seen.
+const longestTick = 10 * time.Millisecond
+
+// steer keeps the run's time until all lanes have ended: it looks at the
+// observer's clock, ends the sending when the window is over or ctx is done,
+// tells the server to stop if that was asked for, and closes connections on
+// which a request takes too long. After the window every request is answered
+// or overdue within the timeout, so all lanes end.
+//
+// It sleeps by a Sleeper, not by channels of timers: a Go program that has
+// timers pays for them whenever it waits for a socket.
+func (r *state) steer(ctx context.Context, o *observer, done <-chan struct{}) {
+	watchAt := int64(0)
+	for {
+		select {
+		case <-done:
+			o.finish()
+			return
+		default:
+		}
+		now := r.now()
+		if now >= watchAt {
+			r.closeOverdue(now)
+			watchAt = now + int64(r.watchEvery())
+		}
+		o.look(now)
+		r.turn(ctx, now)
+		r.sleeper.Sleep(min(time.Duration(min(o.next(), watchAt)-r.now()), longestTick))
+	}
+}
+
+// turn does what happens once in a run, when its time has come.
+func (r *state) turn(ctx context.Context, now int64) {
+	if stop := r.config.Stop; stop != nil && r.stoppedAt == nil && now >= int64(stop.At) {
+		r.tellToStop()
+	}
+	if !r.ending.Load() && (now >= r.meter.Window().To || ctx.Err() != nil) {
+		r.endSending()
+	}
+}
+
 // watchEvery is how often lanes are looked at for what takes too long: often
 // enough that a timeout is seen with 5 % delay.
 func (r *state) watchEvery() time.Duration {
 	return min(max(r.config.Timeout/20, time.Millisecond), 100*time.Millisecond)
-}
-
-// watch ends the sending when the window is over, tells the server to stop if
-// that was asked for, and closes connections on which a request takes too long.
-// After the window every request is answered or overdue within the timeout, so
-// all lanes end.
-func (r *state) watch(ctx context.Context, interrupted <-chan struct{}) {
-	tick := time.NewTicker(r.watchEvery())
-	defer tick.Stop()
-	end := time.NewTimer(time.Duration(r.meter.Window().To - r.now()))
-	defer end.Stop()
-	stop := r.stopTimer()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-stop:
-			r.tellToStop()
-			stop = nil
-		case <-end.C:
-			r.endSending()
-		case <-interrupted:
-			r.endSending()
-			interrupted = nil
-		case <-tick.C:
-			r.closeOverdue()
-		}
-	}
-}
-
-func (r *state) stopTimer() <-chan time.Time {
-	if r.config.Stop == nil {
-		return nil
-	}
-	return time.After(r.config.Stop.At - time.Duration(r.now()))
 }
 
 // endSending lets each lane finish what is in flight.
@@ -60,8 +66,7 @@ func (r *state) endSending() {
 	}
 }
 
-func (r *state) closeOverdue() {
-	now := r.now()
+func (r *state) closeOverdue(now int64) {
 	for _, l := range r.lanes {
 		l.mu.Lock()
 		if l.conn != nil && l.overdue(now) {
@@ -78,4 +83,11 @@ func (l *lane) overdue(now int64) bool {
 		return l.run.overdue(l.flight.front(), now)
 	}
 	return l.halfSince > 0 && now-l.halfSince >= int64(l.run.config.Timeout)
+}
+
+// tellToStop signals the server and notes how things stood.
+func (r *state) tellToStop() {
+	r.stopped.Store(true)
+	r.stoppedAt = &StoppedAt{At: r.now(), Ledger: r.meter.Total().All, Opened: r.opened.Load()}
+	r.config.Stop.Signal()
 }

@@ -14,6 +14,15 @@ import (
 	"darboux/loadtest/wire"
 )
 
+// Sleeper sleeps by package time, so in a bubble by fake time.
+type Sleeper struct{}
+
+// Sleep waits for d.
+func (Sleeper) Sleep(d time.Duration) { time.Sleep(d) }
+
+// Close does nothing.
+func (Sleeper) Close() error { return nil }
+
 // Ack is the answer ok=true.
 var Ack = []byte{0, 0, 0, 2, 0x10, 1}
 

@@ -20,8 +20,9 @@ const (
 	microsBytes  = 8 // of a varint from 2^49 up to 2^56: the years 1987 to 4253
 )
 
-// patches are the offsets in an encoded Event of what varies; 0 where a field
-// is not set (no value stands at offset 0: a tag does).
+// patches are the offsets in an encoded Event of what varies, of host and
+// service the last tailBytes; 0 where a field is not set (no value stands at
+// offset 0: a tag does).
 type patches struct {
 	host, service, seconds, micros, sint64, d, f int
 }
@@ -53,9 +54,9 @@ func encodeWith(c *Config, host, service string, description int) (b []byte, at 
 	}
 	b = appendString(b, 2, "ok")
 	b = appendString(b, 3, service)
-	at.service = len(b) - len(service)
+	at.service = len(b) - tailBytes
 	b = appendString(b, 4, host)
-	at.host = len(b) - len(host)
+	at.host = len(b) - tailBytes
 	if description >= 0 {
 		b = appendString(b, 5, filler(description))
 	}

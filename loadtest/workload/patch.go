@@ -3,37 +3,59 @@ package workload
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 )
 
-// appendMsg appends a frame of events with the next keys of walk and the next
-// metrics, sent at micros (µs since 1970).
-func (w *Workload) appendMsg(dst []byte, walk *walk, micros int64) []byte {
-	start := len(dst) + w.first
-	dst = append(dst, w.msg...)
-	var seconds [secondsBytes]byte
-	var exact [microsBytes]byte
-	putVarint(seconds[:], uint64(micros/1e6))
-	putVarint(exact[:], uint64(micros))
-	for i := range w.config.Batch {
-		event := dst[start+i*w.stride : start+i*w.stride+w.eventBytes]
-		key := walk.next()
-		w.patchKey(event, key)
+// stamp is the time of sending as it stands in an event.
+type stamp struct {
+	micros  int64
+	seconds [secondsBytes]byte
+	exact   [microsBytes]byte
+}
+
+func (s *stamp) set(micros int64) {
+	if s.micros != micros {
+		s.micros = micros
+		putVarint(s.seconds[:], uint64(micros/1e6))
+		putVarint(s.exact[:], uint64(micros))
+	}
+}
+
+// patch writes the next keys and metrics of walk, and the time, into the frame
+// msg, which was a template or any other frame of the same workload.
+func (w *Workload) patch(msg []byte, walk *walk, now *stamp) {
+	for i := w.first; i < len(msg); i += w.stride {
+		event := msg[i : i+w.eventBytes]
+		w.patchKey(event, walk.next())
 		if w.at.seconds > 0 {
-			copy(event[w.at.seconds:], seconds[:])
+			*(*[secondsBytes]byte)(event[w.at.seconds:]) = now.seconds
 		}
 		if w.at.micros > 0 {
-			copy(event[w.at.micros:], exact[:])
+			*(*[microsBytes]byte)(event[w.at.micros:]) = now.exact
 		}
 		w.patchMetric(event, walk.metric())
 	}
-	return dst
 }
 
 func (w *Workload) patchKey(event []byte, key uint32) {
-	services := uint32(w.config.Services)
-	copy(event[w.at.host:], w.hosts.at(int(key/services)))
-	copy(event[w.at.service:], w.services.at(int(key%services)))
+	host := w.host(key)
+	service := key - host*uint32(w.config.Services)
+	binary.LittleEndian.PutUint64(event[w.at.host:], w.hosts.tails[host])
+	binary.LittleEndian.PutUint64(event[w.at.service:], w.services.tails[service])
 }
+
+// host is key / Services, by multiplication with the reciprocal: a division is
+// the dearest instruction of a patch. It is exact for 32-bit keys.
+func (w *Workload) host(key uint32) uint32 {
+	if w.reciprocal == 0 {
+		return key
+	}
+	host, _ := bits.Mul64(uint64(key), w.reciprocal)
+	return uint32(host)
+}
+
+// reciprocal is 2^64 / n, rounded up; 0 stands for that of 1.
+func reciprocal(n int) uint64 { return math.MaxUint64/uint64(n) + 1 }
 
 // patchMetric writes an event's number into whichever metric fields it has. As
 // metric_f it loses precision, as it does with real clients.

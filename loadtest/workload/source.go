@@ -58,6 +58,7 @@ type Source struct {
 	walk      walk
 	coin      rand.PCG
 	nextQuery int
+	now       stamp
 	book      *Book
 	replay    walk
 }
@@ -75,20 +76,20 @@ func (w *Workload) Source(connection int, book *Book) *Source {
 
 // Append appends the frame of the next request, which is sent at micros (µs
 // since 1970).
-func (s *Source) Append(dst []byte, micros int64) ([]byte, Kind) {
+func (s *Source) Append(out *Outbox, micros int64) Kind {
 	w := s.w
 	if w.onlyQueries || w.queryThreshold > 0 && s.coin.Uint64() < w.queryThreshold {
-		query := w.queries[s.nextQuery%len(w.queries)]
+		out.add(w.queries[s.nextQuery%len(w.queries)])
 		s.nextQuery++
-		return append(dst, query...), Asks
+		return Asks
 	}
-	if s.book == nil {
-		return w.appendMsg(dst, &s.walk, micros), Events
+	s.now.set(micros)
+	if s.book != nil {
+		sent := s.walk
+		s.book.note(s.book.sent, &sent, w.config.Batch)
 	}
-	sent := s.walk
-	dst = w.appendMsg(dst, &s.walk, micros)
-	s.book.note(s.book.sent, &sent, w.config.Batch)
-	return dst, Events
+	w.patch(out.next(w.msg), &s.walk, &s.now)
+	return Events
 }
 
 // Answered tells that the next n Msgs of events, in the order of their sending,

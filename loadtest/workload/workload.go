@@ -28,6 +28,7 @@ type Workload struct {
 	at             patches
 	queries        [][]byte
 	zipf           []uint32
+	reciprocal     uint64 // of Services
 	eventBytes     int
 	queryThreshold uint64 // a request is a query if a draw is below; 0: never
 	onlyQueries    bool
@@ -40,6 +41,7 @@ func New(c Config, connections int) (*Workload, error) {
 		return nil, err
 	}
 	w := &Workload{config: c, connections: connections}
+	w.reciprocal = reciprocal(c.Services)
 	w.hosts = newNames(c.Prefix+"-", c.Hosts)
 	w.services = newNames("service-", c.Services)
 	if err := w.encodeMsg(); err != nil {
@@ -57,7 +59,7 @@ func New(c Config, connections int) (*Workload, error) {
 }
 
 func (w *Workload) encodeMsg() error {
-	event, at := encodeEvent(&w.config, string(w.hosts.at(0)), string(w.services.at(0)))
+	event, at := encodeEvent(&w.config, w.hosts.at(0), w.services.at(0))
 	if w.config.EventSize > 0 && len(event) > w.config.EventSize {
 		return fmt.Errorf("--event-size %d: an event with these fields has at least %d bytes", w.config.EventSize, len(event))
 	}
@@ -80,8 +82,8 @@ func (w *Workload) encodeQueries() {
 		}
 		for range variants {
 			text := strings.NewReplacer(
-				"{host}", string(w.hosts.at(draw.IntN(w.config.Hosts))),
-				"{service}", string(w.services.at(draw.IntN(w.config.Services))),
+				"{host}", w.hosts.at(draw.IntN(w.config.Hosts)),
+				"{service}", w.services.at(draw.IntN(w.config.Services)),
 			).Replace(text)
 			w.queries = append(w.queries, Query(text))
 		}
@@ -115,7 +117,7 @@ func (w *Workload) Batch() int { return w.config.Batch }
 func (w *Workload) Hosts() int { return w.config.Hosts }
 
 // Host is the name of host i.
-func (w *Workload) Host(i int) string { return string(w.hosts.at(i)) }
+func (w *Workload) Host(i int) string { return w.hosts.at(i) }
 
 // EventBytes is the size of one encoded Event.
 func (w *Workload) EventBytes() int { return w.eventBytes }
@@ -138,34 +140,22 @@ func (w *Workload) Queries() [][]byte { return w.queries }
 // Key returns the number of the key that a server's event has, and whether it
 // is one of this workload's.
 func (w *Workload) Key(host, service string) (int, bool) {
-	h, ok := w.number(&w.hosts, w.config.Hosts, host)
-	s, ok2 := w.number(&w.services, w.config.Services, service)
+	h, ok := w.hosts.number(host)
+	s, ok2 := w.services.number(service)
 	return h*w.config.Services + s, ok && ok2
-}
-
-func (w *Workload) number(n *names, count int, name string) (int, bool) {
-	if len(name) != n.width {
-		return 0, false
-	}
-	digits := len(fmt.Sprint(count - 1))
-	i := 0
-	for _, c := range name[n.width-digits:] {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		i = i*10 + int(c-'0')
-	}
-	return i, i < count && string(n.at(i)) == name
 }
 
 // AppendAll appends to dst frames that set the keys from..to-1 once each, with a
 // metric below all others, to fill an index; it returns the number of frames too. The last
 // Msg is filled up with keys that repeat the last one.
 func (w *Workload) AppendAll(dst []byte, from, to int, now time.Time) ([]byte, int) {
+	var at stamp
+	at.set(now.UnixMicro())
 	frames := 0
 	for from < to {
-		walk := walk{w: w, list: true, n: int64(from), last: int64(to - 1)}
-		dst = w.appendMsg(dst, &walk, now.UnixMicro())
+		start := len(dst)
+		dst = append(dst, w.msg...)
+		w.patch(dst[start:], &walk{w: w, list: true, n: int64(from), last: int64(to - 1)}, &at)
 		from += w.config.Batch
 		frames++
 	}

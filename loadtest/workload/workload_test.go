@@ -10,6 +10,7 @@ import (
 	"darboux/handlers/riemann/pb"
 
 	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
 )
 
 func plain() Config {
@@ -26,6 +27,13 @@ func mustNew(t testing.TB, c Config, connections int) *Workload {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// next is a Source's next request alone.
+func next(s *Source, micros int64) ([]byte, Kind) {
+	var out Outbox
+	kind := s.Append(&out, micros)
+	return out.Bytes(), kind
 }
 
 // decode checks the header of one frame and decodes its Msg.
@@ -50,7 +58,7 @@ func TestEventsAreWhatALibraryWouldWrite(t *testing.T) {
 			c := plain()
 			c.Metric, c.Times, c.Batch, c.Tags, c.Attributes, c.EventSize = metric, times, 3, 2, 1, 400
 			w := mustNew(t, c, 2)
-			frame, kind := w.Source(1, nil).Append(nil, micros)
+			frame, kind := next(w.Source(1, nil), micros)
 			m := decode(t, frame)
 			if kind != Events || len(m.Events) != 3 || len(frame) != w.MsgBytes() {
 				t.Fatalf("%s, %s: kind %d, %d events, %d bytes", metric, times, kind, len(m.Events), len(frame))
@@ -105,7 +113,7 @@ func TestEventSizeIsHitOrNamed(t *testing.T) {
 			}
 			continue
 		}
-		frame, _ := w.Source(0, nil).Append(nil, 1_700_000_000_000_000)
+		frame, _ := next(w.Source(0, nil), 1_700_000_000_000_000)
 		got := proto.Size(decode(t, frame).Events[0])
 		// One byte less where a length's own length makes a size unreachable.
 		if got > size || got < size-1 || got != w.EventBytes() {
@@ -124,7 +132,7 @@ func TestEachConnectionHasItsOwnKeys(t *testing.T) {
 		for connection := range connections {
 			s := w.Source(connection, nil)
 			for range 2000 {
-				frame, _ := s.Append(nil, 1)
+				frame, _ := next(s, 1)
 				e := decode(t, frame).Events[0]
 				key, _ := w.Key(e.GetHost(), e.GetService())
 				if before, known := owner[key]; known && before != connection {
@@ -144,12 +152,23 @@ func TestMoreConnectionsThanKeysShareThem(t *testing.T) {
 	c.Hosts, c.Services = 1, 2
 	w := mustNew(t, c, 5)
 	for connection := range 5 {
-		frame, _ := w.Source(connection, nil).Append(nil, 1)
+		frame, _ := next(w.Source(connection, nil), 1)
 		e := decode(t, frame).Events[0]
 		if key, ok := w.Key(e.GetHost(), e.GetService()); !ok || key != connection%2 {
 			t.Errorf("connection %d sends key %d", connection, key)
 		}
 	}
+}
+
+func TestHostIsAQuotient(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		services := rapid.IntRange(1, MaxKeys).Draw(t, "services")
+		key := rapid.Uint32().Draw(t, "key")
+		w := Workload{reciprocal: reciprocal(services)}
+		if got := w.host(key); got != key/uint32(services) {
+			t.Fatalf("%d / %d gives %d", key, services, got)
+		}
+	})
 }
 
 // Zipf's law: with exponent s the first key is 2^s as frequent as the second
@@ -173,11 +192,11 @@ func TestSeedDecidesTheSequence(t *testing.T) {
 		c := plain()
 		c.Seed, c.QueryShare, c.Queries = seed, 0.3, []string{`host = "{host}"`}
 		s := mustNew(t, c, 3).Source(2, nil)
-		var out []byte
+		var out Outbox
 		for range 50 {
-			out, _ = s.Append(out, 1)
+			s.Append(&out, 1)
 		}
-		return string(out)
+		return string(out.Bytes())
 	}
 	if sequence(1) != sequence(1) || sequence(1) == sequence(2) {
 		t.Error("the same seed must give the same requests, another seed others")
@@ -191,7 +210,7 @@ func TestQueryShareAndPlaceholders(t *testing.T) {
 	s := w.Source(0, nil)
 	texts, asked := map[string]bool{}, 0
 	for range 10_000 {
-		frame, kind := s.Append(nil, 1)
+		frame, kind := next(s, 1)
 		if m := decode(t, frame); kind == Asks {
 			asked++
 			texts[m.Query.GetString_()] = true
@@ -215,7 +234,7 @@ func TestOnlyQueries(t *testing.T) {
 	c.QueryShare, c.Queries = 1, []string{"true"}
 	s := mustNew(t, c, 1).Source(0, nil)
 	for range 100 {
-		if _, kind := s.Append(nil, 1); kind != Asks {
+		if _, kind := next(s, 1); kind != Asks {
 			t.Fatal("events were sent with --query-share 1")
 		}
 	}
@@ -232,7 +251,7 @@ func TestBook(t *testing.T) {
 		s := w.Source(connection, book)
 		var flight []*pb.Msg
 		for i := range 500 {
-			frame, kind := s.Append(nil, 1)
+			frame, kind := next(s, 1)
 			if m := decode(t, frame); kind == Events {
 				flight = append(flight, m)
 				remember(w, sent, m)
@@ -285,7 +304,7 @@ func TestAppendAllSetsEachKey(t *testing.T) {
 func TestKeyKnowsOnlyItsOwn(t *testing.T) {
 	w := mustNew(t, plain(), 1)
 	for _, test := range []struct{ host, service string }{
-		{"load-x", "service-0"}, {"load-10", "service-0"}, {"load-1", "service-9"}, {"other1", "service-0"}, {"load-1", ""}, {"", ""},
+		{"load-x", "service-0"}, {"load-010", "service-0"}, {"load-001", "service-9"}, {"other001", "service-0"}, {"load-1", "service-0"}, {"load-001", ""}, {"", ""},
 	} {
 		if key, ok := w.Key(test.host, test.service); ok {
 			t.Errorf("%q, %q is taken for key %d", test.host, test.service, key)
@@ -336,9 +355,10 @@ func BenchmarkAppend(b *testing.B) {
 			s := mustNew(b, c, 8).Source(0, nil)
 			b.Run(metric+"/"+map[int]string{1: "batch=1", 100: "batch=100"}[batch], func(b *testing.B) {
 				b.ReportAllocs()
-				dst := make([]byte, 0, 1<<20)
+				var out Outbox
 				for b.Loop() {
-					dst, _ = s.Append(dst[:0], 1_700_000_000_000_000)
+					out.Clear()
+					s.Append(&out, 1_700_000_000_000_000)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/event")
 			})

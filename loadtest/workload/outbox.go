@@ -1,0 +1,36 @@
+package workload
+
+// Outbox is a connection's requests on their way to the socket. Where it held
+// frames of events before, the next ones only patch them: most of a request's
+// bytes are then never copied. The zero value is empty; it belongs to the
+// Source that fills it.
+type Outbox struct {
+	bytes []byte
+	ready int // bytes from the beginning, within the capacity, that are whole frames of events
+}
+
+// Bytes are the requests in it, valid until it is changed.
+func (o *Outbox) Bytes() []byte { return o.bytes }
+
+// Clear empties it.
+func (o *Outbox) Clear() { o.bytes = o.bytes[:0] }
+
+// next returns room for one more frame like template, filled with one.
+func (o *Outbox) next(template []byte) []byte {
+	start, end := len(o.bytes), len(o.bytes)+len(template)
+	if end <= o.ready {
+		o.bytes = o.bytes[:end]
+		return o.bytes[start:end]
+	}
+	o.bytes = append(o.bytes, template...)
+	if start == o.ready {
+		o.ready = end
+	}
+	return o.bytes[start:end]
+}
+
+// add appends a frame of another kind; from here on frames are copied anew.
+func (o *Outbox) add(frame []byte) {
+	o.ready = min(o.ready, len(o.bytes))
+	o.bytes = append(o.bytes, frame...)
+}
