@@ -169,9 +169,13 @@ func (e *Event) ParseStoredFields(b []byte, kept, want Fields) error {
 	if find&^e.Set != 0 {
 		return &Error{At: len(b), In: "the stored event", What: "a kept field is missing"}
 	}
-	// The walk stopped at the first tag and the first attribute.
-	e.tags.end = uint32(len(b))
-	e.attrs.end = uint32(len(b))
+	// The walk may have stopped at the first tag and the first attribute.
+	if e.Set&HasTags != 0 {
+		e.tags.end = uint32(len(b))
+	}
+	if e.Set&HasAttributes != 0 {
+		e.attrs.end = uint32(len(b))
+	}
 	e.Set = e.Set&kept | IsStored
 	return nil
 }
