@@ -225,7 +225,7 @@ func TestStopIsStartInReverse(t *testing.T) {
 			l.number(t, "took")
 		}
 	}
-	want := []string{"self events", "reaper", "connections", "handlers", "loops"}
+	want := []string{"self events", "reaper", "connections", "handlers", "loops", "index"}
 	if !slices.Equal(stopped, want) {
 		t.Errorf("stopped %v, want %v", stopped, want)
 	}

@@ -27,7 +27,7 @@ type server struct {
 	log    *slog.Logger
 	report *Reporter
 
-	store   index.Store
+	store   *index.Index
 	queries *query.Cache
 	riemann *handlers.Riemann
 	group   *loop.Group
@@ -39,7 +39,7 @@ type server struct {
 // newServer makes what needs no descriptor and no goroutine.
 func newServer(o *Options, log *slog.Logger) *server {
 	s := &server{o: o, log: log, report: NewReporter(log, time.Now)}
-	s.store = index.NewMap(index.Config{
+	s.store = index.New(index.Config{
 		DefaultTTL: float32(o.TTL.Seconds()),
 		Report:     func(kind, text string) { s.report.Report(kind, "", text) },
 	})
@@ -64,6 +64,7 @@ func limit[N int | int64](flag string, value N) frame.Limit {
 // end: what was started is not stopped.
 func (s *server) start() error {
 	s.logSettings()
+	s.parts = append(s.parts, part{"index", func(context.Context) error { s.store.Close(); return nil }})
 	if err := s.startLoops(); err != nil {
 		return err
 	}
