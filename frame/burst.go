@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"net/netip"
 	"sync/atomic"
 
 	"github.com/valyala/bytebufferpool"
@@ -28,19 +29,20 @@ type Kept interface {
 // handler that pops it until it is given back; its buffers go with it. Only the
 // gone mark crosses: the loop may set it at any time.
 type Burst struct {
-	In     []byte   // whole frames; only read
-	Store  []byte   // the buffer that In lies in
-	Claim  int      // bytes of Extra that Store takes up
-	Next   int      // offset in In of the first frame that is not answered
-	Out    []byte   // replies, appended by the Worker
-	Window int      // bytes in Out from which on the Worker begins no further frame
-	Peer   string   // the other side's address, for reports
-	Kind   int      // which of the Protocols the burst is of
-	Status Status   // the Worker's last word, set when the burst is given back
-	Home   Home     // who gets it back
-	Owner  int      // the loop's mark of the connection; no business of a handler
-	Kept   Kept     // what a Worker keeps while a frame is worked in slices; nil between frames
-	Extra  *Reserve // where room for a reply larger than the window comes from; nil: nowhere
+	In     []byte           // whole frames; only read
+	Store  []byte           // the buffer that In lies in
+	Claim  int              // bytes of Extra that Store takes up
+	Next   int              // offset in In of the first frame that is not answered
+	Out    []byte           // replies, appended by the Worker
+	Window int              // bytes in Out from which on the Worker begins no further frame
+	Peer   string           // the other side's address, for reports
+	Kind   int              // which of the Protocols the burst is of
+	Status Status           // the Worker's last word, set when the burst is given back
+	From   []netip.AddrPort // of bursts of datagrams: where each frame came from
+	Home   Home             // who gets it back
+	Owner  int              // the loop's mark of the connection; no business of a handler
+	Kept   Kept             // what a Worker keeps while a frame is worked in slices; nil between frames
+	Extra  *Reserve         // where room for a reply larger than the window comes from; nil: nowhere
 
 	gone     atomic.Bool
 	reserved int
@@ -90,7 +92,7 @@ func (b *Burst) Clear() {
 	if b.buffer != nil || b.Kept != nil {
 		panic("BUG: burst cleared with a reply or something kept in it")
 	}
-	*b = Burst{}
+	*b = Burst{From: b.From[:0]}
 }
 
 // Grow asks for room for n more bytes in Out. Up to Window and one reply of

@@ -81,13 +81,18 @@ func (l *Loop) admit(ln *listener, fd int, peer netip.AddrPort) {
 		fd: fd, kind: ln.kind, protocol: l.cfg.Protocols[ln.kind], peer: peer.String(),
 		address: address, reason: ended,
 	}
-	l.tally.add(conns, 1)
-	for fd >= len(l.conns) {
-		l.conns = append(l.conns, make([]*Conn, max(64, len(l.conns)))...)
-	}
-	l.conns[fd] = c
+	l.track(c)
 	l.enqueue(silent, c)
 	l.review(c)
+}
+
+// track makes the loop know a connection by its descriptor.
+func (l *Loop) track(c *Conn) {
+	l.tally.add(conns, 1)
+	for c.fd >= len(l.conns) {
+		l.conns = append(l.conns, make([]*Conn, max(64, len(l.conns)))...)
+	}
+	l.conns[c.fd] = c
 }
 
 // enter counts a connection in, or says why there is no room for it. At the limit

@@ -143,7 +143,7 @@ func (l *Loop) GiveBack(b *frame.Burst) {
 // takeBack takes in a burst that a handler gave back, and lets those go on that
 // wait for its credit.
 func (l *Loop) takeBack(b *frame.Burst) {
-	l.credits++
+	l.returnCredit()
 	if c := l.landed(b); c != nil {
 		l.settle(c)
 	}
@@ -153,6 +153,13 @@ func (l *Loop) takeBack(b *frame.Burst) {
 			return
 		}
 		l.settle(c)
+	}
+}
+
+// returnCredit takes a credit back.
+func (l *Loop) returnCredit() {
+	if l.workers == nil {
+		l.credits++
 	}
 }
 

@@ -132,6 +132,9 @@ func (l *Loop) close(c *Conn, why closeReason) {
 	if c.state == closed {
 		return
 	}
+	if c.datagrams {
+		l.countDrops() // a closed socket can't be asked any more
+	}
 	c.state = closed
 	l.tally.add(closedFirst+stat(why), 1)
 	l.tally.add(conns, -1)
@@ -144,8 +147,10 @@ func (l *Loop) close(c *Conn, why closeReason) {
 	}
 	l.clearDeadline(c)
 	l.release(c)
-	l.shared.leave(c.address)
-	l.roomForAccept()
+	if !c.datagrams {
+		l.shared.leave(c.address)
+		l.roomForAccept()
+	}
 	l.checkDrained()
 }
 

@@ -83,8 +83,11 @@ type Conn struct {
 	unsent  int           // bytes in replies
 	full    bool          // true exactly when the kernel would not take more
 
-	held    int // bytes counted for this connection: in, the burst's frames, unsent
-	places  [lines]*list.Element
+	held      int // bytes counted for this connection: in, the burst's frames, unsent
+	places    [lines]*list.Element
+	datagrams bool   // it is a UDP socket
+	drops     uint32 // datagrams that the kernel dropped, as last seen
+
 	watched int // place in the loop's list of those with a deadline, from 1; 0 is none
 
 	lastRead   time.Time
@@ -109,6 +112,12 @@ func (c *Conn) incomplete() bool {
 
 // want is the interest that follows from the connection's state.
 func (c *Conn) want() interest {
+	if c.datagrams {
+		if c.burst == nil && c.state == open {
+			return read
+		}
+		return absent
+	}
 	reads := c.reading() || c.state == lingering
 	writes := c.unsent > 0 && c.full
 	switch {

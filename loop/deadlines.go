@@ -43,6 +43,7 @@ func (l *Loop) onTick(now time.Time) {
 		}
 	}
 	l.retryAccept()
+	l.countDrops()
 	l.publish()
 }
 

@@ -25,6 +25,11 @@ func (l *Loop) drainConn(c *Conn) {
 	if c.state != open {
 		return
 	}
+	if c.datagrams { // it is closed once it is found empty
+		c.state, c.reason = finishing, drained
+		l.settle(c)
+		return
+	}
 	quiet := l.now.Sub(c.lastRead) > drainLinger
 	if c.reading() {
 		l.read(c)

@@ -130,6 +130,10 @@ func (k *fakeKernel) Writev(fd int, p [][]byte) (int, error) {
 	return n, nil
 }
 
+func (k *fakeKernel) ReadDatagrams(int, *datagrams) (int, error) { return 0, unix.EAGAIN }
+
+func (k *fakeKernel) Drops(int) (uint32, error) { return 0, nil }
+
 func (k *fakeKernel) ShutdownWrite(fd int) error {
 	s := k.sockets[fd]
 	if s.isReset {

@@ -37,6 +37,7 @@ func New(cfg Config) (*Group, error) {
 func (g *Group) Start() {
 	for _, l := range g.loops {
 		l.retryAccept()
+		l.openSockets()
 		g.running.Go(l.run)
 	}
 }

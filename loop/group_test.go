@@ -77,8 +77,9 @@ func (h *house) reported(part string) bool {
 	return strings.Contains(strings.Join(h.reports, "\n"), part)
 }
 
-func (h *house) handle() {
-	w := &toyWorker{}
+func (h *house) handle() { h.handleWith(&toyWorker{}) }
+
+func (h *house) handleWith(w frame.Worker) {
 	for {
 		b, ok := h.ring.Pop()
 		if !ok {

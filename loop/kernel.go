@@ -13,6 +13,8 @@ type kernel interface {
 	Read(fd int, p []byte) (int, error)
 	Write(fd int, p []byte) (int, error)
 	Writev(fd int, p [][]byte) (int, error)
+	ReadDatagrams(fd int, d *datagrams) (int, error)
+	Drops(fd int) (uint32, error)
 	ShutdownWrite(fd int) error
 	Error(fd int) error // the pending error of a socket, taken from it; nil if there is none
 	Close(fd int) error

@@ -21,6 +21,8 @@ type Loop struct {
 	workers []frame.Worker // by kind; nil where handlers work the bursts
 
 	listeners []*listener
+	sockets   []*Conn // for datagrams
+	batch     *datagrams
 	conns     []*Conn // by descriptor
 	lines     [lines]list.List
 	deadlines []*Conn // those with a deadline
@@ -110,6 +112,10 @@ func (l *Loop) conn(fd int) *Conn {
 // onConn handles an event of a connection. The event may be stale, so nothing is
 // believed of it that a read, a write or the socket's own error doesn't confirm.
 func (l *Loop) onConn(c *Conn, ev events) {
+	if c.datagrams {
+		l.receive(c)
+		return
+	}
 	if ev&evWritable != 0 {
 		c.full = false
 	}
@@ -132,6 +138,10 @@ func (l *Loop) onConn(c *Conn, ev events) {
 // written, room that the write made lets a further one go, and what is finished is
 // closed.
 func (l *Loop) settle(c *Conn) {
+	if c.datagrams {
+		l.receive(c)
+		return
+	}
 	l.dispatch(c)
 	if l.flush(c); c.state == closed {
 		return

@@ -31,6 +31,9 @@ const (
 	pausedWindow
 	waitingCredit
 	waitingMemory
+	datagramsReceived
+	datagramsTruncated
+	datagramsDropped
 	memoryHeld
 	buffersFree
 	closedFirst // the reasons for closing follow, in their order
@@ -41,29 +44,32 @@ var statNames = [closedFirst]struct {
 	name  string
 	gauge bool
 }{
-	accepted:      {"connections accepted", false},
-	acceptFailed:  {"accept failures", false},
-	acceptRefused: {"connections refused at the limit", false},
-	conns:         {"connections", true},
-	reads:         {"reads", false},
-	readsPaused:   {"reads while paused", false},
-	bytesRead:     {"bytes read", false},
-	writes:        {"writes", false},
-	bytesWritten:  {"bytes written", false},
-	framesCut:     {"frames received", false},
-	framesRefused: {"frames refused by length", false},
-	framesDropped: {"frames incomplete at the end of the stream", false},
-	burstsPushed:  {"bursts pushed", false},
-	burstsBack:    {"bursts given back", false},
-	burstsOut:     {"bursts out", true},
-	burstsGone:    {"bursts of closed connections", false},
-	pausedOwn:     {"pauses by connection memory", false},
-	pausedMemory:  {"pauses by memory", false},
-	pausedWindow:  {"pauses by window", false},
-	waitingCredit: {"connections waiting for a credit", true},
-	waitingMemory: {"connections waiting for memory", true},
-	memoryHeld:    {"memory held bytes", true},
-	buffersFree:   {"free buffer bytes", true},
+	accepted:           {"connections accepted", false},
+	acceptFailed:       {"accept failures", false},
+	acceptRefused:      {"connections refused at the limit", false},
+	conns:              {"connections", true},
+	reads:              {"reads", false},
+	readsPaused:        {"reads while paused", false},
+	bytesRead:          {"bytes read", false},
+	writes:             {"writes", false},
+	bytesWritten:       {"bytes written", false},
+	framesCut:          {"frames received", false},
+	framesRefused:      {"frames refused by length", false},
+	framesDropped:      {"frames incomplete at the end of the stream", false},
+	burstsPushed:       {"bursts pushed", false},
+	burstsBack:         {"bursts given back", false},
+	burstsOut:          {"bursts out", true},
+	burstsGone:         {"bursts of closed connections", false},
+	pausedOwn:          {"pauses by connection memory", false},
+	pausedMemory:       {"pauses by memory", false},
+	pausedWindow:       {"pauses by window", false},
+	waitingCredit:      {"connections waiting for a credit", true},
+	waitingMemory:      {"connections waiting for memory", true},
+	datagramsReceived:  {"datagrams received", false},
+	datagramsTruncated: {"datagrams truncated", false},
+	datagramsDropped:   {"datagrams dropped by the kernel", false},
+	memoryHeld:         {"memory held bytes", true},
+	buffersFree:        {"free buffer bytes", true},
 }
 
 // tally is the counters and gauges of a loop: its goroutine writes them, any may

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"sync/atomic"
 
 	"darboux/frame"
@@ -23,6 +24,26 @@ func toyProtocol() *frame.Protocol {
 		Refuse:    func(dst []byte, err error) []byte { return append(dst, err.Error()...) },
 		Describe:  func(error) string { return "" },
 	}
+}
+
+// datagramProtocol hands the datagrams that it gets, with where they came from, to got.
+func datagramProtocol(got func(body []byte, from netip.AddrPort)) *frame.Protocol {
+	p := toyProtocol()
+	p.NewWorker = func() frame.Worker { return datagramWorker{got} }
+	return p
+}
+
+type datagramWorker struct {
+	got func(body []byte, from netip.AddrPort)
+}
+
+func (w datagramWorker) Work(b *frame.Burst) frame.Status {
+	for i := 0; b.Next < len(b.In); i++ {
+		body, rest := frame.Next(b.Left())
+		b.Next = len(b.In) - len(rest)
+		w.got(body, b.From[i])
+	}
+	return frame.Done
 }
 
 // toyRequest is a request of so many bytes, at least 12 with its header.
