@@ -95,28 +95,31 @@ func (b *Burst) Clear() {
 	*b = Burst{From: b.From[:0]}
 }
 
-// Grow asks for room for n more bytes in Out. Up to Window and one reply of
-// MaxSmallReply the room is the burst's own; what is above comes from Extra, and
-// false says that Extra has no room now. On false Out is as it was.
+// Grow asks for room for n more bytes in Out. A buffer of OwnReply bytes is the burst's
+// own; what it is larger comes from Extra, also where an append made it larger since the
+// last call. False says that Extra has no room now; then Out is as it was.
 func (b *Burst) Grow(n int) bool {
-	need := len(b.Out) + n
-	if need <= cap(b.Out) {
-		return true
+	need, size := len(b.Out)+n, cap(b.Out)
+	if need > size {
+		size = max(need, min(2*size, need+MaxSmallReply))
 	}
-	size := max(need, min(2*cap(b.Out), need+MaxSmallReply))
-	over := size - b.Window - MaxSmallReply - b.reserved
-	if over > 0 {
+	if over := size - OwnReply - b.reserved; over > 0 {
 		if b.Extra == nil || !b.Extra.TryTake(over) {
 			return false
 		}
 		b.reserved += over
 	}
-	grown := make([]byte, len(b.Out), size)
-	copy(grown, b.Out)
-	b.Out = grown
+	if size > cap(b.Out) {
+		b.Out = append(make([]byte, 0, size), b.Out...)
+	}
 	return true
 }
 
-// MaxSmallReply is the size in bytes up to which a reply needs no room but its
-// burst's own: the window of a connection is stretched by at most one of them.
-const MaxSmallReply = 64 << 10
+const (
+	// MaxSmallReply is the size in bytes up to which a reply needs no room but its
+	// burst's own: the window of a connection is stretched by at most one of them.
+	MaxSmallReply = 64 << 10
+	// OwnReply is the size in bytes of the reply buffer that every burst may have:
+	// a window and one small reply.
+	OwnReply = 2 * MaxSmallReply
+)

@@ -8,10 +8,10 @@ import (
 func TestGrowTakesFromTheReserveAboveOneSmallReply(t *testing.T) {
 	b := &Burst{Window: 1000, Extra: NewReserve(1 << 20)}
 	b.Start()
-	if !b.Grow(1000+MaxSmallReply) || b.Extra.Stats().Taken != 0 {
+	if !b.Grow(OwnReply) || b.Extra.Stats().Taken != 0 {
 		t.Fatalf("the burst's own room took %d bytes of the reserve", b.Extra.Stats().Taken)
 	}
-	b.Out = append(b.Out, make([]byte, 1000+MaxSmallReply)...)
+	b.Out = append(b.Out, make([]byte, OwnReply)...)
 	if !b.Grow(1 << 19) {
 		t.Fatal("there is room, and Grow says no")
 	}

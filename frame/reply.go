@@ -5,10 +5,6 @@ import "github.com/valyala/bytebufferpool"
 // replies holds the reply buffers, whose sizes vary with what is asked.
 var replies bytebufferpool.Pool
 
-// keepReply is the capacity in bytes up to which a reply buffer goes back to the
-// pool: larger ones are rare and would stay as large.
-const keepReply = 2 * MaxSmallReply
-
 // Reply is the replies of a burst on their way to the kernel. It belongs to the
 // loop that took it.
 type Reply struct {
@@ -51,7 +47,7 @@ func (r *Reply) Release() {
 		r.reserve.Release(r.reserved)
 	}
 	Poison(r.buffer.B)
-	if cap(r.buffer.B) <= keepReply {
+	if cap(r.buffer.B) <= OwnReply { // larger ones are rare and would stay as large
 		replies.Put(r.buffer)
 	}
 	*r = Reply{}

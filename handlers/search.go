@@ -95,8 +95,7 @@ func (w *msgWorker) slice(b *frame.Burst, s *search) bool {
 // step searches on until the reply's buffer is full or the slice is over.
 func (w *msgWorker) step(b *frame.Burst, s *search) (err error) {
 	if !b.Grow(replyStep) {
-		w.tally[noRoom]++
-		return fmt.Errorf("reply of more than %d bytes finds no room in --memory now: narrow the query or ask again", len(b.Out)-s.start)
+		return w.withoutRoom(b, s)
 	}
 	defer func() {
 		if s.matching {
@@ -105,9 +104,17 @@ func (w *msgWorker) step(b *frame.Burst, s *search) (err error) {
 		}
 	}()
 	b.Out = w.Store.Search(s, &s.cursor, b.Out, cap(b.Out))
+	if !b.Grow(0) { // the last event may have been larger than the room
+		return w.withoutRoom(b, s)
+	}
 	if n := len(b.Out) - s.start - frame.HeaderLen; n > w.MaxFrame.Value {
 		w.tally[tooLarge]++
 		return fmt.Errorf("reply of more than %d bytes is over the limit of %d bytes (%s): narrow the query", n, w.MaxFrame.Value, w.MaxFrame.Flag)
 	}
 	return nil
+}
+
+func (w *msgWorker) withoutRoom(b *frame.Burst, s *search) error {
+	w.tally[noRoom]++
+	return fmt.Errorf("reply of more than %d bytes finds no room in --memory now: narrow the query or ask again", len(b.Out)-s.start)
 }
