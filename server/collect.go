@@ -75,6 +75,20 @@ func (s *server) indexMetrics() []metric {
 	}
 }
 
+func (s *server) cacheMetrics() []metric {
+	c := s.queries.Stats()
+	return []metric{
+		{"cached queries", "Compiled queries that are kept.", gauge, int64(c.Entries)},
+		{"cached query limit", "The most compiled queries that are kept.", gauge, int64(c.MaxEntries)},
+		{"cached query bytes", "Bytes of the compiled queries that are kept.", gauge, c.Bytes},
+		{"cached query limit bytes", "The most bytes of compiled queries that are kept.", gauge, c.MaxBytes},
+		{"query cache hits", "Queries whose compiled form was found.", counter, int64(c.Hits)},
+		{"query cache misses", "Queries that had to be compiled.", counter, int64(c.Misses)},
+		{"query cache evictions", "Compiled queries given up for others.", counter, int64(c.Evictions)},
+		{"query cache too large", "Queries too large to be kept, compiled each time.", counter, int64(c.TooLarge)},
+	}
+}
+
 func runtimeMetrics() []metric {
 	samples := []metrics.Sample{
 		{Name: "/sched/goroutines:goroutines"},
@@ -91,5 +105,3 @@ func runtimeMetrics() []metric {
 		{"gc cycles", "Collections that were run.", counter, value(3)},
 	}
 }
-
-func (s *server) cacheMetrics() []metric { return nil }

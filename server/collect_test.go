@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"regexp"
 	"testing"
 )
 
@@ -30,16 +31,38 @@ func wired(t *testing.T, flags ...string) *server {
 func TestMetricsHaveTheirHelp(t *testing.T) {
 	for _, handlers := range []string{"0", "2"} {
 		s := wired(t, "--handlers", handlers)
-		all := s.metrics()
-		checkMetrics(all)
-		names := map[string]bool{}
-		for _, m := range all {
-			names[m.name] = true
-		}
+		names := checkMetrics(t, s.metrics())
 		for name := range statHelp {
 			if !names[name] {
 				t.Errorf("help for %q, which nothing counts", name)
 			}
 		}
 	}
+}
+
+// mostMetrics keeps self events at a few hundred.
+const mostMetrics = 300
+
+var metricName = regexp.MustCompile(`^[a-z][a-z0-9-]*( [a-z0-9-]+)*(:( [a-z0-9-]+)+)?$`)
+
+// checkMetrics checks that metrics are as every way of showing them needs them, and
+// returns their names.
+func checkMetrics(t *testing.T, metrics []metric) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, m := range metrics {
+		switch {
+		case !metricName.MatchString(m.name):
+			t.Errorf("metric name %q", m.name)
+		case names[m.name]:
+			t.Errorf("two metrics are named %q", m.name)
+		case m.help == "":
+			t.Errorf("metric %q lacks its help", m.name)
+		}
+		names[m.name] = true
+	}
+	if len(metrics) > mostMetrics {
+		t.Errorf("%d metrics, at most %d are wanted", len(metrics), mostMetrics)
+	}
+	return names
 }

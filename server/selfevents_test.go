@@ -48,31 +48,3 @@ func TestSelfEventsRound(t *testing.T) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
-
-func TestCheckMetricsCatches(t *testing.T) {
-	many := make([]metric, mostMetrics+1)
-	for i := range many {
-		many[i] = metric{fmt.Sprintf("m%d", i), "Help.", counter, 0}
-	}
-	for name, table := range map[string][]metric{
-		"twice":     {{"a b", "Help.", counter, 0}, {"a b", "Help.", gauge, 0}},
-		"form":      {{"a_b", "Help.", counter, 0}},
-		"no help":   {{"a b", "", counter, 0}},
-		"no kind":   {{"a b", "Help.", "", 0}},
-		"too many":  many,
-		"a blank":   {{"a  b", "Help.", counter, 0}},
-		"no cause":  {{"a b:", "Help.", counter, 0}},
-		"uppercase": {{"A", "Help.", counter, 0}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if text, _ := recover().(string); !strings.HasPrefix(text, "BUG: ") {
-					t.Errorf("recovered %q, want a BUG panic", text)
-				}
-			}()
-			checkMetrics(table)
-			t.Error("the table was taken")
-		})
-	}
-	checkMetrics(many[:mostMetrics])
-}

@@ -144,7 +144,6 @@ func (s *server) startReaper() {
 }
 
 func (s *server) startSelfEvents() error {
-	checkMetrics(s.metrics())
 	if s.o.SelfEvents == 0 {
 		return nil
 	}

@@ -34,6 +34,9 @@ var statHelp = map[string]string{
 	"connections closed: drain":         "Connections closed by the drain.",
 	"connections closed: stop":          "Connections closed when the drain ran out of time.",
 	"connections closed: system error":  "Connections closed because the system refused something.",
+	"datagrams received":                "Datagrams received.",
+	"datagrams truncated":               "Datagrams that were longer than what is read of one.",
+	"datagrams dropped by the kernel":   "Datagrams that the kernel dropped because a socket's buffer was full.",
 
 	"msgs":                           "Riemann Msgs worked.",
 	"msgs undecodable":               "Msgs that are no protobuf of their kind.",
