@@ -80,12 +80,15 @@ func (r *Regexp) Match(text []byte) bool {
 	if r.cut == nil {
 		return false
 	}
-	n := lineEndLength(text, r.unix)
+	n := lastLineEnd(text, r.unix)
 	return n > 0 && r.cut.Match(text[:len(text)-n])
 }
 
-// lineEndLength is the number of bytes of the line end in which text ends.
-func lineEndLength(text []byte, unix bool) int {
+// LastLineEnd is the number of bytes of the line end in which text ends, 0 if it
+// ends in none. Java knows \n, \r\n, \r, U+0085, U+2028 and U+2029.
+func LastLineEnd(text []byte) int { return lastLineEnd(text, false) }
+
+func lastLineEnd(text []byte, unix bool) int {
 	switch {
 	case unix:
 		if bytes.HasSuffix(text, newline) {

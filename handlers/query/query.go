@@ -1,0 +1,73 @@
+package query
+
+import (
+	"darboux/handlers/riemann"
+)
+
+// The limits of one query. They hold for every query, whoever sends it.
+const (
+	// MaxText is the most bytes of a query's text.
+	MaxText = 64 << 10
+	// MaxDepth is the most levels of parentheses and "not".
+	MaxDepth = 1_000
+	// MaxTerms is the most comparisons, tests for tags and values.
+	MaxTerms = 4_096
+	// MaxSteps is the most steps of all regular expressions together; see
+	// javare.MaxSteps.
+	MaxSteps = 20_000
+)
+
+// Query is a compiled query. It never changes: any goroutine may use it.
+type Query struct {
+	tree    predicate
+	match   matcher
+	needs   riemann.Fields
+	lookups []Lookup
+	size    int
+}
+
+// matcher is a compiled predicate.
+type matcher func(e *riemann.Event) bool
+
+// Compile reads a query's text. An error is an *Error.
+func Compile(text string) (*Query, error) {
+	parsed, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	simple := simplify(parsed.tree)
+	return &Query{
+		tree:    parsed.tree,
+		match:   compile(simple),
+		needs:   needs(simple),
+		lookups: lookups(simple),
+		size:    size(text, parsed),
+	}, nil
+}
+
+// Match reports whether e is meant. It allocates nothing.
+func (q *Query) Match(e *riemann.Event) bool { return q.match(e) }
+
+// Needs is the set of the fields that Match looks at. An event need have no
+// others: if Needs is within HasHost, HasService, HasState and HasDescription,
+// whoever knows these spans may fill them in, with Raw and Set, and do without
+// parsing the event.
+func (q *Query) Needs() riemann.Fields { return q.needs }
+
+// Size is roughly the memory that q takes, in bytes.
+func (q *Query) Size() int { return q.size }
+
+// String is the query as text, which compiles to the same query.
+func (q *Query) String() string { return q.tree.String() }
+
+// What the parts of a query take, in bytes. Measured; a test holds the sum to
+// what a query really takes.
+const (
+	sizeOfQuery = 512
+	sizeOfTerm  = 512
+	sizeOfStep  = 160
+)
+
+func size(text string, p parsed) int {
+	return sizeOfQuery + 2*len(text) + sizeOfTerm*p.terms + sizeOfStep*p.steps
+}
