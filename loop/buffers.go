@@ -8,25 +8,29 @@ import (
 
 const (
 	smallestBuffer = 1 << 10
-	largestBuffer  = 64 << 10 // larger buffers are rare, and made as they are needed
-	bufferClasses  = 7        // 1, 2, 4, 8, 16, 32, 64 KiB
-	pageSize       = 4 << 10
+	largestBuffer  = 1 << 20 // larger ones are rare, and left to the collector
+	bufferClasses  = 11      // 1 KiB, 2 KiB, ... 1 MiB
 	// keepBuffers is how many bytes of free buffers a loop keeps, over all classes.
 	keepBuffers = 8 << 20
 )
 
-// buffers is a loop's own free lists of input buffers, by size class.
+// buffers is a loop's own free lists of input buffers, by size class. Sizes are powers
+// of two.
 type buffers struct {
 	free [bufferClasses][][]byte
 	kept int // bytes in free
 }
 
 // sizeFor is the capacity of the buffer that get(n) returns.
-func sizeFor(n int) int {
-	if n > largestBuffer {
-		return (n + pageSize - 1) &^ (pageSize - 1)
+func sizeFor(n int) int { return smallestBuffer << class(n) }
+
+// sizeWithin is the capacity of the largest buffer that has at most n bytes; 0 if even
+// the smallest has more.
+func sizeWithin(n int) int {
+	if n < smallestBuffer {
+		return 0
 	}
-	return smallestBuffer << class(n)
+	return 1 << (bits.Len(uint(n)) - 1)
 }
 
 func class(n int) int {

@@ -47,6 +47,11 @@ const (
 	// Window is the most reply bytes of a connection that wait for the kernel
 	// when a further frame is begun.
 	Window = 64 << 10
+	// readSize is the most that is read in one call.
+	readSize = 64 << 10
+	// leastRead is the room for which a connection paused at its own budget is read
+	// again: less would cost more in calls than it brings.
+	leastRead = 4 << 10
 	// BurstSize is the size in bytes up to which whole frames go into one burst:
 	// it is the quantum that others wait for.
 	BurstSize = 64 << 10
@@ -69,9 +74,9 @@ const lowMark = Window / 2
 // share is the part of Memory that each loop has for its connections.
 func (c *Config) share() int { return c.Memory.Value / 2 / c.Loops }
 
-// connRoom is ConnMemory in whole pages, as large buffers are counted: a frame over
-// it needs the reserve.
-func (c *Config) connRoom() int { return c.ConnMemory.Value &^ (pageSize - 1) }
+// connRoom is the largest buffer that ConnMemory allows: a frame over it needs the
+// reserve.
+func (c *Config) connRoom() int { return sizeWithin(c.ConnMemory.Value) }
 
 // reserve is the part of Memory for what is larger than a connection's own budget.
 func (c *Config) reserve() int { return c.Memory.Value / 2 }

@@ -53,7 +53,7 @@ func newLoop(cfg *Config, s *shared, k kernel, p poller, b *bell) *Loop {
 	l := &Loop{
 		cfg: cfg, shared: s, kernel: k, poller: p, bell: b,
 		credits: cfg.credits(),
-		scratch: make([]byte, largestBuffer),
+		scratch: make([]byte, readSize),
 		now:     k.Now(),
 		drained: make(chan struct{}),
 	}

@@ -19,7 +19,7 @@ func (l *Loop) holdShare(n int) {
 // feed lets those who wait for memory read again, in the order of their coming,
 // while a read of any of them would find room.
 func (l *Loop) feed() {
-	for l.lines[forMemory].Len() > 0 && l.hasShare(largestBuffer) {
+	for l.lines[forMemory].Len() > 0 && l.hasShare(readSize) {
 		c := l.first(forMemory)
 		l.setPaused(c, memory, false)
 		l.review(c)
@@ -31,27 +31,15 @@ func (l *Loop) hasShare(n int) bool {
 	return l.tally.get(memoryHeld)+n <= l.cfg.share()
 }
 
-// ownRoom is how many bytes may be received so that, in a buffer of its size
-// class, they stay within the connection's own budget.
+// ownRoom is how many bytes may be received so that, in a buffer of its size class, they
+// stay within the connection's own budget.
 func (l *Loop) ownRoom(c *Conn) int {
-	budget := l.cfg.ConnMemory.Value - (c.held - c.inHeld())
-	if budget > largestBuffer {
-		return budget&^(pageSize-1) - len(c.unread())
-	}
-	size := smallestBuffer
-	for size*2 <= budget {
-		size *= 2
-	}
-	if size > budget {
-		return 0
-	}
-	return size - len(c.unread())
+	return sizeWithin(l.cfg.ConnMemory.Value-(c.held-c.inHeld())) - len(c.unread())
 }
 
 // hasOwnRoom reports whether a connection paused at its own budget is to be read
-// again: the frame that has begun must fit, and less than a page would cost more in
-// calls than it brings. A frame that is too large for the budget has its room from
-// the reserve.
+// again: the frame that has begun must fit. One that is too large for the budget has its
+// room from the reserve.
 func (l *Loop) hasOwnRoom(c *Conn) bool {
 	switch {
 	case c.need > l.cfg.connRoom():
@@ -59,7 +47,7 @@ func (l *Loop) hasOwnRoom(c *Conn) bool {
 	case c.need > 0:
 		return l.ownRoom(c) >= sizeFor(c.need)-len(c.unread())
 	}
-	return l.ownRoom(c) >= pageSize
+	return l.ownRoom(c) >= leastRead
 }
 
 // inHeld is the part of held that the input buffer makes up.
@@ -98,7 +86,7 @@ func (l *Loop) roomToRead(c *Conn) []byte {
 // roomInScratch returns as much of the scratch buffer as the budgets have room for.
 func (l *Loop) roomInScratch(c *Conn) []byte {
 	room := min(len(l.scratch), l.ownRoom(c))
-	if room < pageSize && room < cap(c.in)-len(c.in) {
+	if room < leastRead && room < cap(c.in)-len(c.in) {
 		room = cap(c.in) - len(c.in)
 	}
 	if room <= 0 {
