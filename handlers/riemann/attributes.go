@@ -29,14 +29,15 @@ func (a *Attribute) walk(b []byte) (at int, why problem) {
 	return 0, 0
 }
 
-// plainAttribute reports whether b is a key and a value, in this order, with
-// lengths of one byte, as nearly all attributes are.
+// plainAttribute reports whether b, of less than 128 bytes, is a key and a value
+// in this order, as nearly all attributes are. A length of more than one byte
+// would look like one that runs past b's end.
 func plainAttribute(b []byte) bool {
 	if len(b) < 4 {
 		return false
 	}
 	v := int(b[1]) + 3 // where the value's length stands
-	return b[0] == tagKey && v < len(b) && b[v-1] == tagValue && b[1]|b[v] < 0x80 && v+1+int(b[v]) == len(b)
+	return b[0] == tagKey && v < len(b) && b[v-1] == tagValue && v+1+int(b[v]) == len(b)
 }
 
 // Tags iterates over an event's tags:

@@ -23,7 +23,7 @@ var problemTexts = [...]string{
 	tooLong:     "a length runs past the end",
 	overlong:    "a varint is longer than 64 bits",
 	badNumber:   "a field number is 0 or over 536870911",
-	badWireType: "a wire type is neither of 0 to 5",
+	badWireType: "a wire type is 6 or 7",
 	badGroup:    "a group is not closed, or nested too deep",
 	strayEnd:    "a group ends that never began",
 	keyMissing:  "the required key is missing",

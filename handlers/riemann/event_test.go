@@ -91,8 +91,8 @@ func TestEventRefusedAsByProtobuf(t *testing.T) {
 		"field number 0":         {[]byte{0, 0}, "at byte 0, in the event: a field number is 0 or over 536870911"},
 		"field number 0, bytes":  {[]byte{2, 0}, "at byte 0, in the event: a field number is 0 or over 536870911"},
 		"field number too large": {cat(long(536870912<<3|wireBytes, 5), []byte{0}), "at byte 0, in the event: a field number is 0 or over 536870911"},
-		"wire type 6":            {[]byte{4<<3 | 6, 0}, "at byte 0, in the event: a wire type is neither of 0 to 5"},
-		"wire type 7":            {[]byte{4<<3 | 7, 0}, "at byte 0, in the event: a wire type is neither of 0 to 5"},
+		"wire type 6":            {[]byte{4<<3 | 6, 0}, "at byte 0, in the event: a wire type is 6 or 7"},
+		"wire type 7":            {[]byte{4<<3 | 7, 0}, "at byte 0, in the event: a wire type is 6 or 7"},
 		"end of a group":         {[]byte{4<<3 | wireEnd}, "at byte 0, in the event: a group ends that never began"},
 		"group left open":        {[]byte{4<<3 | wireGroup, 8, 1}, "at byte 0, in the event: a group is not closed, or nested too deep"},
 		"groups crossed":         {[]byte{0x33, 0x3b, 0x34, 0x3c}, "at byte 0, in the event: a group is not closed, or nested too deep"},
@@ -104,6 +104,15 @@ func TestEventRefusedAsByProtobuf(t *testing.T) {
 		"key as an integer": {[]byte{tagAttributes, 2, 1 << 3, 5},
 			"at byte 2, in attributes[0]: the required key is missing"},
 		"attribute cut off": {[]byte{tagAttributes, 4, tagKey, 1, 'k', tagValue}, "at byte 5, in attributes[0]: the bytes end within a field"},
+		"attribute with a group left open": {field(tagAttributes, tagKey, 1, 'k', 2<<3|wireGroup, 0),
+			"at byte 5, in attributes[0]: a group is not closed, or nested too deep"},
+		"attribute with more behind, cut off": {field(tagAttributes, tagKey, 1, 'k', tagValue, 1, 'v', tagValue, 9),
+			"at byte 8, in attributes[0]: a length runs past the end"},
+		"attribute with a long key, value cut off": {field(tagAttributes, cat([]byte{tagKey}, long(129, 2),
+			bytes.Repeat([]byte{tagValue}, 130), []byte{99}, make([]byte, 17))...),
+			"at byte 135, in attributes[0]: a length runs past the end"},
+		"attribute with a long value, cut off": {field(tagAttributes, cat([]byte{tagKey, 1, 'k', tagValue, 0x81, 0x7f}, make([]byte, 128))...),
+			"at byte 6, in attributes[0]: a length runs past the end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var e Event

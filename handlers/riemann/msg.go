@@ -7,7 +7,7 @@ import (
 
 // batchEvents is how many events of a Msg are viewed at once. It bounds what a
 // frame can make a Msg hold: an empty event takes two bytes in a frame, but its
-// view some 140.
+// view 120.
 const batchEvents = 1024
 
 // Msg is a view of one request or reply, whose frame is its bytes without the

@@ -182,7 +182,7 @@ func (e *Event) ParseStoredFields(b []byte, kept, want Fields) error {
 
 // onWire is which fields of a stored form hold those in want.
 func onWire(kept, want Fields) Fields {
-	find := want&kept&^(timeKinds|metricKinds) | want&HasTTL
+	find := want&kept&AllFields&^(timeKinds|metricKinds) | want&HasTTL
 	if want&timeKinds != 0 {
 		if kept&timeKinds == HasTime {
 			find |= HasTime

@@ -148,38 +148,48 @@ func checkOnce(t tester, stored []byte) {
 	}
 }
 
-// checkFieldViews compares views of single fields with the whole view.
+// checkFieldViews compares views of single fields, of two and of all with the
+// whole view.
 func checkFieldViews(t tester, stored []byte, whole *Event) {
 	t.Helper()
+	wants := []Fields{AllFields, ^Fields(0)}
+	for bit := Fields(1); bit <= HasAttributes; bit <<= 1 {
+		wants = append(wants, bit, bit|HasState, bit|HasD)
+	}
 	var e Event
-	for want := Fields(1); want <= HasAttributes; want <<= 1 {
+	for _, want := range wants {
 		if err := e.ParseStoredFields(stored, whole.Set, want); err != nil {
-			t.Errorf("view of field %b: %v", want, err)
+			t.Errorf("view of fields %b: %v", want, err)
 			continue
 		}
-		same := true
-		switch {
-		case want&timeKinds != 0:
-			same = sameNumber(e.TimeNumber(), whole.TimeNumber())
-		case want&metricKinds != 0:
-			same = sameNumber(e.Metric(), whole.Metric())
-		case want == HasTTL:
-			same = sameNumber(e.TTLNumber(), whole.TTLNumber())
-		case want == HasHost:
-			same = sameText(e.HostBytes(), whole.HostBytes())
-		case want == HasService:
-			same = sameText(e.ServiceBytes(), whole.ServiceBytes())
-		case want == HasState:
-			same = sameText(e.StateBytes(), whole.StateBytes())
-		case want == HasDescription:
-			same = sameText(e.DescriptionBytes(), whole.DescriptionBytes())
-		case want == HasTags, want == HasAttributes:
-			same = sameElements(&e, whole, want)
-		}
-		if !same {
-			t.Errorf("a view of field %b alone sees something else than the whole view", want)
+		for bit := Fields(1); bit <= HasAttributes; bit <<= 1 {
+			if want&bit != 0 && !sameField(&e, whole, bit) {
+				t.Errorf("a view of fields %b sees another field %b than the whole view", want, bit)
+			}
 		}
 	}
+}
+
+// sameField compares a field as readers see it; any metric kind stands for the
+// metric, either time for the time.
+func sameField(a, b *Event, field Fields) bool {
+	switch field {
+	case HasHost:
+		return sameText(a.HostBytes(), b.HostBytes())
+	case HasService:
+		return sameText(a.ServiceBytes(), b.ServiceBytes())
+	case HasState:
+		return sameText(a.StateBytes(), b.StateBytes())
+	case HasDescription:
+		return sameText(a.DescriptionBytes(), b.DescriptionBytes())
+	case HasTags, HasAttributes:
+		return sameElements(a, b, field)
+	case HasTTL:
+		return sameNumber(a.TTLNumber(), b.TTLNumber())
+	case HasTime, HasTimeMicros:
+		return sameNumber(a.TimeNumber(), b.TimeNumber())
+	}
+	return sameNumber(a.Metric(), b.Metric())
 }
 
 func sameText(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
@@ -210,6 +220,34 @@ func TestStoredForm(t *testing.T) {
 		ttl := rapid.SampledFrom([]float32{60, 0, 1.5, 1e30, float32(math.Inf(1))}).Draw(t, "ttl")
 		checkStored(t, b, now, ttl)
 	})
+}
+
+// TestRawIsPrefix holds the ordinary cases to being stored by one copy.
+func TestRawIsPrefix(t *testing.T) {
+	nan := math.NaN()
+	for name, c := range map[string]struct {
+		r    Record
+		want bool
+	}{
+		"nothing set":                {Record{}, true},
+		"sint64":                     {Record{Set: HasSint64, Sint64: 5}, true},
+		"sint64 and its f":           {Record{Set: HasSint64 | HasF, Sint64: 1<<24 + 1, F: 1 << 24}, true},
+		"sint64 and another f":       {Record{Set: HasSint64 | HasF, Sint64: 5, F: 6}, false},
+		"sint64 and d":               {Record{Set: HasSint64 | HasD, Sint64: 5, D: 5}, false},
+		"d and its f":                {Record{Set: HasD | HasF, D: 0.1, F: 0.1}, true},
+		"d and another f":            {Record{Set: HasD | HasF, D: 0.1, F: 0.2}, false},
+		"d and f, no numbers":        {Record{Set: HasD | HasF, D: nan, F: float32(nan)}, true},
+		"d beyond f's range":         {Record{Set: HasD | HasF, D: 1e300, F: float32(math.Inf(1))}, true},
+		"f alone":                    {Record{Set: HasF, F: 0.1}, true},
+		"both times":                 {Record{Set: HasTime | HasTimeMicros, Time: 1, TimeMicros: 1_999_999}, true},
+		"both times, before 1970":    {Record{Set: HasTime | HasTimeMicros, Time: -1, TimeMicros: -1_999_999}, true},
+		"both times, time rounded":   {Record{Set: HasTime | HasTimeMicros, Time: 2, TimeMicros: 1_999_999}, false},
+		"everything, as agents send": {*typical(), true},
+	} {
+		if got := parsed(t, &c.r).RawIsPrefix(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
 }
 
 func FuzzStored(f *testing.F) {
