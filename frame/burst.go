@@ -14,6 +14,14 @@ type Home interface {
 	GiveBack(b *Burst)
 }
 
+// Taker takes a burst up again that was Waiting: the pool, or the loop that works its
+// bursts itself.
+type Taker interface {
+	// TakeUp takes the burst. Any goroutine may call it, for a burst that it owns;
+	// there is always room.
+	TakeUp(b *Burst)
+}
+
 // Kept is what a Worker keeps in a burst between the slices of a frame.
 type Kept interface {
 	// Release lets go of it, once, when the burst is given up. Whoever owns the
@@ -39,19 +47,41 @@ type Burst struct {
 	Kind   int              // which of the Protocols the burst is of
 	Status Status           // the Worker's last word, set when the burst is given back
 	From   []netip.AddrPort // of bursts of datagrams: where each frame came from
+	Close  bool             // set by the Worker: no further frame is answered, and the connection is closed behind the replies
+	Taker  Taker            // who works it, for Resume
 	Home   Home             // who gets it back
 	Owner  int              // the loop's mark of the connection; no business of a handler
 	Kept   Kept             // what a Worker keeps while a frame is worked in slices; nil between frames
 	Extra  *Reserve         // where room for a reply larger than the window comes from; nil: nowhere
 
 	gone     atomic.Bool
+	onGone   atomic.Pointer[func()]
 	reserved int
 	buffer   *bytebufferpool.ByteBuffer
 }
 
 // SetGone marks that nobody waits for the replies any more. Only the loop that
 // owns the connection calls it, while the burst is out.
-func (b *Burst) SetGone() { b.gone.Store(true) }
+func (b *Burst) SetGone() {
+	b.gone.Store(true)
+	if f := b.onGone.Load(); f != nil {
+		(*f)()
+	}
+}
+
+// OnGone makes f be called when the burst is marked gone, by the loop, which must not be
+// held up; nil takes it away. A Worker sets it before it lets a burst wait, and then asks
+// Gone, because the mark may have come just before.
+func (b *Burst) OnGone(f func()) {
+	if f == nil {
+		b.onGone.Store(nil)
+		return
+	}
+	b.onGone.Store(&f)
+}
+
+// Resume lets the burst be worked on after it was Waiting. Its owner calls it, once.
+func (b *Burst) Resume() { b.Taker.TakeUp(b) }
 
 // Gone reports whether the connection is closed. A Worker asks before each frame
 // and slice, and stops.
@@ -92,7 +122,8 @@ func (b *Burst) Clear() {
 	if b.buffer != nil || b.Kept != nil {
 		panic("BUG: burst cleared with a reply or something kept in it")
 	}
-	*b = Burst{From: b.From[:0]}
+	from := b.From[:0]
+	*b = Burst{From: from}
 }
 
 // Grow asks for room for n more bytes in Out. A buffer of OwnReply bytes is the burst's

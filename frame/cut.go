@@ -9,11 +9,21 @@ import (
 // an unsigned 32-bit big-endian count of the bytes that follow.
 const HeaderLen = 4
 
-// Cut is what stands at the head of the bytes read from a stream.
+// Cut is what stands at the head of the bytes read from a stream. The whole frames come
+// behind what is to be skipped.
 type Cut struct {
-	Bytes  int // bytes of the whole frames at the head, headers included
-	Frames int // number of those frames; no more than fit in the room asked for
-	Need   int // bytes of the next frame, header included, when that frame is not whole but its length is known; else 0
+	Skip    int    // bytes at the head that are no part of a frame and are dropped
+	Bytes   int    // bytes of the whole frames behind them, headers included
+	Frames  int    // number of those frames; no more than fit in the room asked for
+	Need    int    // most bytes of the next frame, header included, when that frame is not whole but such a number is known; else 0
+	Interim []byte // what the peer is to be sent before it sends the rest of that frame; nil is nothing
+}
+
+// Progress is what a cut remembers of a stream from one call to the next, so that
+// nothing is looked at twice. It begins as its zero value, and again behind each frame.
+type Progress struct {
+	At    int // bytes of the frame that has begun which need no further look
+	State int // a protocol's own
 }
 
 // Limit is a number that users know by the name of a flag.
@@ -39,8 +49,8 @@ func (e *TooLongError) Error() string {
 // would take the sum over room, but always takes the first one. A length is
 // compared before it is converted, so a header alone is enough to refuse its
 // frame: the Cut then holds the frames in front of it and the error is a
-// *TooLongError.
-func CutLengthPrefixed(b []byte, max Limit, room int) (Cut, error) {
+// *TooLongError. What is left when the stream has ended is no frame.
+func CutLengthPrefixed(b []byte, max Limit, room int, _ bool, _ *Progress) (Cut, error) {
 	var c Cut
 	for len(b)-c.Bytes >= HeaderLen {
 		length := binary.BigEndian.Uint32(b[c.Bytes:])

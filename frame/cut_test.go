@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -35,8 +36,8 @@ func TestCutLengthPrefixed(t *testing.T) {
 		{"as many as the room", append(bytes.Clone(a), a...), 14, Cut{Bytes: 14, Frames: 2}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := CutLengthPrefixed(tc.in, testLimit, tc.room)
-			if err != nil || got != tc.want {
+			got, err := CutLengthPrefixed(tc.in, testLimit, tc.room, false, nil)
+			if err != nil || !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, %v; want %+v", got, err, tc.want)
 			}
 		})
@@ -46,12 +47,12 @@ func TestCutLengthPrefixed(t *testing.T) {
 func TestCutRefusesOnTheHeaderAlone(t *testing.T) {
 	for _, header := range []string{"\x00\x00\x03\xe9", "\xff\xff\xff\xff", "\x80\x00\x00\x00", "GET ", "\x16\x03\x01\x02"} {
 		whole := prefixed([]byte("abc"))
-		got, err := CutLengthPrefixed(append(bytes.Clone(whole), header...), testLimit, 100)
+		got, err := CutLengthPrefixed(append(bytes.Clone(whole), header...), testLimit, 100, false, nil)
 		var long *TooLongError
 		if !errors.As(err, &long) {
 			t.Fatalf("%q: error %v; want a *TooLongError", header, err)
 		}
-		if got != (Cut{Bytes: len(whole), Frames: 1}) {
+		if got.Bytes != len(whole) || got.Frames != 1 || got.Need != 0 {
 			t.Errorf("%q: got %+v; the frame in front must still count", header, got)
 		}
 		if want := binary.BigEndian.Uint32([]byte(header)); long.Length != want || string(long.Head) != header {
@@ -92,7 +93,7 @@ func TestCutAnywhere(t *testing.T) {
 
 func takeAll(t *rapid.T, pending []byte, room int, got *[][]byte) []byte {
 	for {
-		cut, err := CutLengthPrefixed(pending, testLimit, room)
+		cut, err := CutLengthPrefixed(pending, testLimit, room, false, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +124,7 @@ func FuzzCut(f *testing.F) {
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), 1)
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, 0)
 	f.Fuzz(func(t *testing.T, b []byte, room int) {
-		cut, _ := CutLengthPrefixed(b, testLimit, room)
+		cut, _ := CutLengthPrefixed(b, testLimit, room, false, nil)
 		if cut.Bytes > len(b) || cut.Frames < 0 || cut.Bytes < HeaderLen*cut.Frames {
 			t.Fatalf("%+v of %d bytes", cut, len(b))
 		}

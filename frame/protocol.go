@@ -1,5 +1,7 @@
 package frame
 
+import "time"
+
 // Status is what a Worker says of a burst when it lets go of it.
 type Status uint8
 
@@ -12,6 +14,10 @@ const (
 	// Yielded: one slice of a long frame is worked; others go first, then the
 	// burst is taken up again.
 	Yielded
+	// Waiting: the rest of the reply comes from elsewhere. The Worker has handed the
+	// burst to whoever makes it, who calls Resume when there is more or the burst is
+	// gone; nobody else touches it until then.
+	Waiting
 )
 
 // Worker works the frames of bursts. It has scratch memory of its own, so each
@@ -30,9 +36,14 @@ type Protocol struct {
 	Name string
 	// MaxFrame is the longest frame taken, without its header.
 	MaxFrame Limit
-	// Cut counts the whole frames at the head of a stream; see
-	// CutLengthPrefixed for the contract.
-	Cut func(b []byte, max Limit, room int) (Cut, error)
+	// Cut finds the whole frames at the head b of a stream: as many as have room
+	// bytes together, but at least the first one. An error refuses the frame
+	// behind those found. ended says that nothing follows b. It decodes and
+	// allocates nothing, and is called by loops.
+	Cut func(b []byte, max Limit, room int, ended bool, p *Progress) (Cut, error)
+	// IdleTimeout is how long a connection may rest between two frames; 0 is for
+	// ever.
+	IdleTimeout time.Duration
 	// NewWorker makes a Worker; it is called once for each goroutine that
 	// works bursts, before any burst is pushed.
 	NewWorker func() Worker

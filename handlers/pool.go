@@ -76,17 +76,33 @@ func (p *Pool) takeFrom(ring *frame.Ring[*frame.Burst], workers []frame.Worker) 
 
 // work works a burst until its worker lets go of it.
 func (p *Pool) work(b *frame.Burst, w frame.Worker) {
-	b.Status = w.Work(b)
+	b.Taker = p
 	p.worked.Add(1)
-	if b.Status != frame.Yielded {
+	switch status := w.Work(b); status {
+	case frame.Waiting: // from here on it is whoever's the worker gave it to
+	case frame.Yielded:
+		p.yields.Add(1)
+		p.takeUp(b)
+	default:
+		b.Status = status
 		b.Home.GiveBack(b) // from here on it is its loop's
-		return
 	}
-	p.yields.Add(1)
+}
+
+// TakeUp takes a burst up again that was Waiting, and wakes a handler for it. Any
+// goroutine may call it.
+func (p *Pool) TakeUp(b *frame.Burst) {
+	p.takeUp(b)
+	p.ring.Wake()
+}
+
+func (p *Pool) takeUp(b *frame.Burst) {
 	if !p.yielded.Push(b) {
 		panic("BUG: more bursts yielded than there are credits")
 	}
 }
+
+var _ frame.Taker = (*Pool)(nil)
 
 // PoolStats are the counters and gauges of a Pool and its ring.
 type PoolStats struct {

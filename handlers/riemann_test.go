@@ -315,7 +315,7 @@ func TestForeignProtocolsAreNamed(t *testing.T) {
 		"GET / HT": "an HTTP request", "POST /ev": "an HTTP request", "PUT /eve": "an HTTP request", "HEAD / H": "an HTTP request",
 		"SSH-2.0-": "an SSH client", "\x16\x03\x01\x02\x00\x01\x00\x01": "a TLS client", "\xff\xff\xff\xff": "",
 	} {
-		_, err := frame.CutLengthPrefixed([]byte(head), frame.Limit{Flag: "--max-frame", Value: 1 << 20}, 1)
+		_, err := frame.CutLengthPrefixed([]byte(head), frame.Limit{Flag: "--max-frame", Value: 1 << 20}, 1, false, nil)
 		if got := foreign(err); err == nil || got != want {
 			t.Errorf("%q: got %q, error %v; want %q", head, got, err, want)
 		}

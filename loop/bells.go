@@ -13,7 +13,7 @@ func (l *Loop) onBell() {
 
 // takeBursts takes in what the handlers gave back.
 func (l *Loop) takeBursts() {
-	for l.back != nil {
+	for {
 		b, ok := l.back.Pop()
 		if !ok {
 			return

@@ -46,12 +46,19 @@ func (l *Loop) cut(c *Conn) frame.Cut {
 	if len(c.unread()) == 0 || c.refusal != nil {
 		return frame.Cut{}
 	}
-	cut, err := c.protocol.Cut(c.unread(), c.protocol.MaxFrame, BurstSize)
-	if cut.Frames == 0 {
-		c.need = cut.Need
-		if err != nil {
-			l.refuse(c, err)
-		}
+	cut, err := c.protocol.Cut(c.unread(), c.protocol.MaxFrame, BurstSize, c.eof, &c.progress)
+	c.inOff += cut.Skip
+	if c.partial = cut.Frames == 0; !c.partial {
+		return cut
+	}
+	c.need = cut.Need
+	switch {
+	case err != nil:
+		l.refuse(c, err)
+	case cut.Interim != nil:
+		l.queue(c, frame.NewReply(func(dst []byte) []byte { return append(dst, cut.Interim...) }))
+	case len(c.unread()) == 0: // all was skipped
+		l.dropInput(c)
 	}
 	return cut
 }
@@ -88,7 +95,7 @@ func (l *Loop) fill(c *Conn, cut frame.Cut) {
 	} else {
 		l.moveInput(c, b, cut.Bytes)
 	}
-	c.burst, c.need = b, cut.Need
+	c.burst, c.need, c.progress = b, cut.Need, frame.Progress{}
 }
 
 // moveInput gives the input buffer to the burst and copies what follows its frames.
@@ -181,6 +188,9 @@ func (l *Loop) landed(b *frame.Burst) *Conn {
 	if b.Status == frame.Blocked {
 		c.where = blocked
 		return c
+	}
+	if b.Close {
+		l.closeBehind(c)
 	}
 	l.hold(c, -l.dropBurst(b))
 	c.burst, c.where = nil, none

@@ -21,6 +21,7 @@ const (
 	madeRoom                        // it never sent a frame and made room for another
 	drained                         // the server drains
 	stopped                         // the server stops at once
+	idle                            // nothing came for the protocol's idle timeout
 	failed                          // the system refused something
 	closeReasons = int(failed) + 1
 )
@@ -28,7 +29,7 @@ const (
 func (r closeReason) String() string {
 	return [closeReasons]string{
 		"end of stream", "reset", "frame refused", "frame timeout", "write timeout",
-		"made room", "drain", "stop", "system error",
+		"made room", "drain", "stop", "idle timeout", "system error",
 	}[r]
 }
 
@@ -62,6 +63,15 @@ func (l *Loop) refuse(c *Conn, err error) {
 	c.refusal = err
 	c.reason = refused
 	c.state = finishing
+}
+
+// closeBehind lets the connection end behind the replies that are queued, because the
+// worker said so: what else was received is not answered.
+func (l *Loop) closeBehind(c *Conn) {
+	if c.state == open {
+		c.state = finishing
+	}
+	l.dropUnread(c)
 }
 
 // finish closes a connection that wants to close, once it owes nothing: at once if

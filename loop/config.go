@@ -47,6 +47,9 @@ const (
 	// Window is the most reply bytes of a connection that wait for the kernel
 	// when a further frame is begun.
 	Window = 64 << 10
+	// MaxWaiting is the most bursts that may be Waiting at a time, over all
+	// protocols, where the loops work their bursts themselves.
+	MaxWaiting = 1024
 	// readSize is the most that is read in one call.
 	readSize = 64 << 10
 	// leastRead is the room for which a connection paused at its own budget is read

@@ -73,9 +73,11 @@ type Conn struct {
 
 	in       []byte // received and not yet in a burst, from inOff on; the buffer is held
 	inOff    int
-	need     int          // length of the frame at the head of in, header included, when it was last seen incomplete; else 0
-	claim    *frame.Claim // what that frame asks, or has got, of the reserve
-	reserved bool         // true exactly when in is the buffer that the claim was granted for
+	need     int            // length of the frame at the head of in, header included, when it was last seen incomplete; else 0
+	claim    *frame.Claim   // what that frame asks, or has got, of the reserve
+	reserved bool           // true exactly when in is the buffer that the claim was granted for
+	progress frame.Progress // of the cut of what is unread
+	partial  bool           // true exactly when what is unread was found to be the beginning of a frame
 	burst    *frame.Burst
 	where    whereabouts
 
@@ -90,6 +92,7 @@ type Conn struct {
 
 	watched int // place in the loop's list of those with a deadline, from 1; 0 is none
 
+	rests      time.Time // since when nothing is under way, at the latest
 	lastRead   time.Time
 	receiving  pace
 	sending    pace
@@ -106,8 +109,12 @@ func (c *Conn) reading() bool { return c.state == open && c.paused == 0 }
 // incomplete reports whether the peer owes the rest of a frame, with nothing in
 // front of it.
 func (c *Conn) incomplete() bool {
-	n := len(c.unread())
-	return c.burst == nil && n > 0 && (n < frame.HeaderLen || n < c.need)
+	return c.partial && c.burst == nil && len(c.unread()) > 0
+}
+
+// resting reports whether nothing is under way in either direction.
+func (c *Conn) resting() bool {
+	return c.state == open && !c.datagrams && c.burst == nil && c.unsent == 0 && len(c.unread()) == 0
 }
 
 // want is the interest that follows from the connection's state.

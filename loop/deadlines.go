@@ -8,12 +8,13 @@ import (
 // setDeadline puts a connection among those whose deadlines are looked at at each
 // tick, or takes it out.
 func (l *Loop) setDeadline(c *Conn) {
-	due := c.incomplete() || c.unsent > 0 || c.state == lingering
+	due := c.incomplete() || c.unsent > 0 || c.state == lingering || c.protocol.IdleTimeout > 0 && c.resting()
 	switch {
 	case due && c.watched == 0:
 		now := l.kernel.Now()
 		c.receiving.reset(now)
 		c.sending.reset(now)
+		c.rests = now
 		l.deadlines = append(l.deadlines, c)
 		c.watched = len(l.deadlines)
 	case !due:
@@ -61,7 +62,13 @@ func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 	if c.unsent == 0 {
 		c.sending.reset(now)
 	}
+	if !c.resting() {
+		c.rests = now
+	}
 	switch {
+	case c.protocol.IdleTimeout > 0 && now.Sub(c.rests) >= c.protocol.IdleTimeout:
+		c.state, c.reason = finishing, idle
+		l.settle(c)
 	case c.state == lingering && now.After(c.lingerEnd):
 		l.close(c, c.reason)
 	case c.receiving.tooSlow(now, l.cfg.FrameTimeout):

@@ -57,8 +57,8 @@ func newLoop(cfg *Config, s *shared, k kernel, p poller, b *bell) *Loop {
 		now:     k.Now(),
 		drained: make(chan struct{}),
 	}
+	l.back = frame.NewRing[*frame.Burst](slotsFor(max(l.credits, MaxWaiting)))
 	if cfg.Ring != nil {
-		l.back = frame.NewRing[*frame.Burst](slotsFor(l.credits))
 		return l
 	}
 	for _, protocol := range cfg.Protocols {

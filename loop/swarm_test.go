@@ -23,6 +23,7 @@ type swarm struct {
 	loop    *Loop
 	ring    *frame.Ring[*frame.Burst]
 	yielded []*frame.Burst
+	waiting []*frame.Burst
 	worker  *toyWorker
 	clients []*swarmClient
 	calm    bool // nothing goes wrong any more, and no event comes without a cause
@@ -40,6 +41,13 @@ func newSwarm(t *testing.T, seed uint64, onLoop bool) *swarm {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	once := func(most int) int { return rnd.IntN(2) * (1 + rnd.IntN(most)) }
 	s := &swarm{t: t, rnd: rnd, worker: &toyWorker{slices: rnd.IntN(2) * rnd.IntN(3)}}
+	s.worker.wait = func(b *frame.Burst) bool {
+		if rnd.IntN(2) == 0 {
+			return false
+		}
+		s.waiting = append(s.waiting, b)
+		return true
+	}
 	s.kernel = &fakeKernel{rnd: rnd, now: time.Unix(1e9, 0), odds: fakeOdds{
 		shortRead: once(4), shortWrite: once(4), again: once(5), interrupted: once(5),
 		reset: once(500), pipe: once(500), acceptFails: once(5),
@@ -161,8 +169,16 @@ func (c *swarmClient) receive(n int) {
 	}
 }
 
-// handle works one burst, fresh or yielded.
+// TakeUp takes up a burst that was waiting, as a pool does.
+func (s *swarm) TakeUp(b *frame.Burst) { s.yielded = append(s.yielded, b) }
+
+// handle works one burst, fresh or yielded, or lets one go on that was waiting.
 func (s *swarm) handle() {
+	if n := len(s.waiting); n > 0 && s.rnd.IntN(2) == 0 {
+		b := s.waiting[n-1]
+		s.waiting = s.waiting[:n-1]
+		b.Resume()
+	}
 	if s.ring == nil {
 		return
 	}
@@ -178,11 +194,15 @@ func (s *swarm) handle() {
 		b = s.yielded[i]
 		s.yielded = append(s.yielded[:i], s.yielded[i+1:]...)
 	}
-	if b.Status = s.worker.Work(b); b.Status == frame.Yielded {
+	b.Taker = s
+	switch status := s.worker.Work(b); status {
+	case frame.Waiting:
+	case frame.Yielded:
 		s.yielded = append(s.yielded, b)
-		return
+	default:
+		b.Status = status
+		s.loop.GiveBack(b)
 	}
-	s.loop.GiveBack(b)
 }
 
 func (s *swarm) accept() {
@@ -273,7 +293,7 @@ func (s *swarm) describe() string {
 func (c *swarmClient) replies() (int, error) {
 	rest := c.received
 	for n := 0; ; n++ {
-		cut, _ := frame.CutLengthPrefixed(rest, frame.Limit{Value: swarmMax}, 0)
+		cut, _ := frame.CutLengthPrefixed(rest, frame.Limit{Value: swarmMax}, 0, false, nil)
 		if c.long && n == len(c.sizes) && bytes.HasPrefix(rest, []byte(refusalText)) {
 			return n + 1, nil
 		}

@@ -66,7 +66,8 @@ func toyReply(seq, size int) []byte {
 // toyWorker answers toy requests, each in one slice or, if slices is set, in as many.
 type toyWorker struct {
 	slices int
-	begun  int // frames and slices begun
+	begun  int                       // frames and slices begun
+	wait   func(b *frame.Burst) bool // takes a burst that is to wait between two slices; nil never does
 }
 
 // toyKept counts what toy workers keep and have not let go of.
@@ -86,6 +87,9 @@ func (w *toyWorker) Work(b *frame.Burst) frame.Status {
 		}
 		w.begun++
 		if !w.slice(b) {
+			if w.wait != nil && w.wait(b) {
+				return frame.Waiting
+			}
 			return frame.Yielded
 		}
 		body, rest := frame.Next(b.Left())

@@ -5,8 +5,18 @@ import "darboux/frame"
 // work works a connection's burst on the loop itself.
 func (l *Loop) work(c *Conn) {
 	b := c.burst
-	b.Status = l.workers[b.Kind].Work(b)
-	l.landed(b)
+	b.Taker = l
+	if status := l.workers[b.Kind].Work(b); status != frame.Waiting {
+		b.Status = status
+		l.landed(b)
+	}
+}
+
+// TakeUp takes up a burst that was Waiting, where the loop works its bursts itself. Any
+// goroutine may call it.
+func (l *Loop) TakeUp(b *frame.Burst) {
+	b.Status = frame.Yielded
+	l.GiveBack(b)
 }
 
 // waitForTurn lets the connection go on when others had their turn: one a round.
@@ -26,4 +36,7 @@ func (l *Loop) takeTurn() {
 	}
 }
 
-var _ frame.Home = (*Loop)(nil)
+var (
+	_ frame.Home  = (*Loop)(nil)
+	_ frame.Taker = (*Loop)(nil)
+)
