@@ -32,19 +32,8 @@ func EndFrame(dst []byte, start int) {
 // AppendEventField; EndFrame(dst, start) ends it, start being the length of dst.
 func BeginReply(dst []byte) []byte { return append(dst, 0, 0, 0, 0, tagOK, 1) }
 
-// AppendReplyHeader begins the frame of a reply with ok = true whose event
-// fields, to follow, come to that many bytes together (see EventFieldSize). It
-// serves replies that are sent in pieces.
-func AppendReplyHeader(dst []byte, fields uint32) []byte {
-	return append(binary.BigEndian.AppendUint32(dst, fields+2), tagOK, 1)
-}
-
 // AppendEventField appends an encoded event as a field of a Msg.
 func AppendEventField(dst, event []byte) []byte { return appendBytesField(dst, tagEvents, event) }
-
-// EventFieldSize is the length of what AppendEventField appends for an event
-// of n bytes.
-func EventFieldSize(n int) int { return sizeField(n) }
 
 // AppendQueryField appends a query as a field of a Msg.
 func AppendQueryField(dst []byte, text string) []byte {
