@@ -133,6 +133,17 @@ func (l *Ledger) Failed() int64 {
 // Balanced tells whether every request sent has exactly one outcome.
 func (l *Ledger) Balanced() bool { return l.Sent == l.OK+l.Failed() }
 
+// Difference is what a later ledger has more than an earlier one.
+func Difference(later, earlier *Ledger) Ledger {
+	return Ledger{
+		Sent: later.Sent - earlier.Sent, OK: later.OK - earlier.OK,
+		Rejected: later.Rejected - earlier.Rejected, Malformed: later.Malformed - earlier.Malformed,
+		Timeout: later.Timeout - earlier.Timeout, Reset: later.Reset - earlier.Reset, Missing: later.Missing - earlier.Missing,
+		Events: later.Events - earlier.Events, EventsOK: later.EventsOK - earlier.EventsOK, Queries: later.Queries - earlier.Queries,
+		BytesOut: later.BytesOut - earlier.BytesOut, BytesIn: later.BytesIn - earlier.BytesIn,
+	}
+}
+
 // Connects counts connections, not requests.
 type Connects struct {
 	Opened        int64 `json:"opened"`
