@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"fmt"
 	"time"
 
 	"darboux/frame"
@@ -45,6 +44,7 @@ func (r *Riemann) Protocol() *frame.Protocol {
 type msgWorker struct {
 	*Riemann
 	msg     riemann.Msg
+	owed    []owed // the Msgs whose events msg holds
 	refused []bool
 	now     int64
 	search  search
@@ -63,11 +63,25 @@ func (w *msgWorker) workAll(b *frame.Burst) frame.Status {
 	if b.Kept != nil && !b.Gone() && !w.resume(b) {
 		return frame.Yielded
 	}
+	status := w.frames(b)
+	w.pay(b)
+	if len(b.In) > keepView {
+		w.msg.Reset()
+	}
+	return status
+}
+
+// keepView is the size in bytes of a burst up to which a worker may go on holding it
+// by its last view of it.
+const keepView = 64 << 10
+
+// frames answers the frames that are left, but for acks that are still owed.
+func (w *msgWorker) frames(b *frame.Burst) frame.Status {
 	for b.Next < len(b.In) {
 		if b.Gone() {
 			return frame.Done
 		}
-		if len(b.Out) >= b.Window {
+		if len(b.Out)+len(w.owed)*len(riemann.Ack) >= b.Window {
 			return frame.Blocked
 		}
 		body, rest := frame.Next(b.Left())
@@ -81,64 +95,29 @@ func (w *msgWorker) workAll(b *frame.Burst) frame.Status {
 }
 
 // answer answers one Msg: its events are applied first, then its query is run. It
-// returns false if the query is to go on in another slice.
+// returns false if the query is to go on in another slice. The ack of a Msg without
+// query may stay owed, so that its events are applied together with those of others.
 func (w *msgWorker) answer(b *frame.Burst, body []byte) bool {
 	if err := w.decode(b, body); err != nil {
+		w.pay(b)
 		w.tally[undecodable]++
 		w.Report("undecodable Msg", b.Peer, err.Error())
 		b.Out = riemann.AppendError(b.Out, err.Error())
 		return true
 	}
-	if err := w.apply(b); err != nil {
-		b.Out = riemann.AppendError(b.Out, err.Error())
-		return true
-	}
+	w.owed = append(w.owed, owed{events: w.msg.Count, skipped: w.msg.Skipped, largest: w.msg.Largest})
 	if w.msg.HasQuery {
-		return w.query(b)
+		return w.payAndQuery(b)
 	}
-	b.Out = append(b.Out, riemann.Ack...)
+	if w.msg.Viewed() >= joinEvents || !w.msg.Whole() {
+		w.pay(b)
+	}
 	return true
 }
 
-// decode makes w.msg the view of a Msg. A panic in it is answered as an error.
+// decode puts a Msg's events behind those that w.msg holds. A panic in it is answered
+// as an error.
 func (w *msgWorker) decode(b *frame.Burst, body []byte) (err error) {
 	defer w.caught(b, &err)
-	return w.msg.Parse(body, w.MaxEvent.Value)
-}
-
-// apply puts the Msg's events into the index. There is an error only if none of them
-// could be taken: a client that is told of one resends all.
-func (w *msgWorker) apply(b *frame.Burst) error {
-	refused := 0
-	for w.msg.Next() {
-		batch := w.msg.Events
-		if cap(w.refused) < len(batch) {
-			w.refused = make([]bool, len(batch))
-		}
-		refused += w.Store.Apply(batch, w.now, w.refused[:len(batch)])
-	}
-	w.tally[events] += int64(w.msg.Count)
-	if refused == 0 && w.msg.Skipped == 0 {
-		return nil
-	}
-	return w.notTaken(b, refused)
-}
-
-// notTaken counts and reports events that were refused or skipped.
-func (w *msgWorker) notTaken(b *frame.Burst, refused int) error {
-	w.tally[skippedEvents] += int64(w.msg.Skipped)
-	w.tally[refusedEvents] += int64(refused)
-	var err error
-	if refused > 0 {
-		err = w.Store.WhyRefused()
-		w.Report("events refused", b.Peer, fmt.Sprintf("%d of a Msg's %d events: %v", refused, w.msg.Count, err))
-	}
-	if w.msg.Skipped > 0 {
-		err = fmt.Errorf("event of %d bytes is over the limit of %d bytes (%s)", w.msg.Largest, w.MaxEvent.Value, w.MaxEvent.Flag)
-		w.Report("events skipped", b.Peer, fmt.Sprintf("%d: %v", w.msg.Skipped, err))
-	}
-	if refused < w.msg.Count {
-		return nil
-	}
-	return err
+	return w.msg.ParseMore(body, w.MaxEvent.Value)
 }

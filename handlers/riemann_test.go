@@ -183,6 +183,37 @@ func TestRefusedEvents(t *testing.T) {
 	}
 }
 
+// Msgs whose events are applied together are answered each for itself.
+func TestRefusalsAreChargedToTheirMsg(t *testing.T) {
+	const limit = 1500
+	b := newBench(func(r *Riemann) {
+		r.Store = index.NewMap(index.Config{Shards: 1, Entries: index.Limit{Flag: "--index-entries", Value: limit}})
+	})
+	known := eventsOf(1)
+	bodies := [][]byte{encode(t, known), encode(t, eventsOf(limit))} // more than are viewed at once
+	want := []bool{true, true}
+	for i := range 100 {
+		m := &pb.Msg{Events: eventsOf(1).Events}
+		if i%3 == 0 {
+			m.Events[0].Host = proto.String(fmt.Sprint("new", i))
+		}
+		bodies, want = append(bodies, encode(t, m)), append(want, i%3 != 0)
+	}
+	bodies, want = append(bodies, []byte{0xff}, encode(t, known)), append(want, false, true)
+	got := b.ask(t, bodies...)
+	if len(got) != len(want) {
+		t.Fatalf("%d replies to %d Msgs", len(got), len(want))
+	}
+	for i := range got {
+		if got[i].GetOk() != want[i] {
+			t.Errorf("Msg %d: ok %v, error %q; want ok %v", i, got[i].GetOk(), got[i].GetError(), want[i])
+		}
+	}
+	if n := b.Store.Stats().Entries; n != limit {
+		t.Errorf("%d entries; want %d", n, limit)
+	}
+}
+
 func TestWindowBlocksBetweenFrames(t *testing.T) {
 	b := newBench(nil)
 	b.ask(t, encode(t, eventsOf(10)))

@@ -40,7 +40,37 @@ type Msg struct {
 // more than maxEvent bytes are counted and left out; 0 is no limit. The events
 // come up by Next.
 func (m *Msg) Parse(frame []byte, maxEvent int) error {
-	*m = Msg{frame: frame, rest: len(frame), maxEvent: maxEvent, fresh: true, room: m.room}
+	m.Forget()
+	return m.ParseMore(frame, maxEvent)
+}
+
+// ParseMore is Parse for a frame whose events come up behind those of the frames
+// before, which must stay as they are until then: so the events of many small Msgs can
+// be applied together. All else in m is of this frame. After an error the events of
+// the frames before still come up. It may be called while Whole.
+func (m *Msg) ParseMore(frame []byte, maxEvent int) error {
+	if !m.Whole() {
+		panic("BUG: a Msg whose events are not all viewed is joined by another")
+	}
+	before := m.seen
+	*m = Msg{frame: frame, rest: len(frame), maxEvent: maxEvent, fresh: true, room: m.room, seen: before}
+	err := m.parse(frame)
+	if err != nil {
+		m.seen, m.rest = before, len(frame)
+	}
+	return err
+}
+
+// Whole reports whether all events of the frame are viewed at once.
+func (m *Msg) Whole() bool { return m.rest == len(m.frame) }
+
+// Viewed is how many events the next call of Next brings up.
+func (m *Msg) Viewed() int { return m.seen }
+
+// Forget lets the events go that have not come up.
+func (m *Msg) Forget() { m.seen, m.rest = 0, len(m.frame) }
+
+func (m *Msg) parse(frame []byte) error {
 	if uint64(len(frame)) > math.MaxUint32 {
 		return &Error{In: theMsg, What: problemTexts[tooLarge]}
 	}

@@ -3,6 +3,7 @@ package riemann
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -250,4 +251,44 @@ func TestNothingAllocates(t *testing.T) {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
+}
+
+// The events of frames parsed one behind the other come up in their order, those of
+// refused frames not at all.
+func TestParseMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var m Msg
+		var want, got []string
+		take := func() {
+			for m.Next() {
+				for i := range m.Events {
+					got = append(got, string(m.Events[i].ServiceBytes()))
+				}
+			}
+		}
+		for n := range rapid.IntRange(1, 20).Draw(t, "frames") {
+			var frame []byte
+			bad := rapid.IntRange(0, 4).Draw(t, "bad") == 0
+			for i := range rapid.SampledFrom([]int{0, 1, 3, batchEvents - 1, batchEvents, batchEvents + 1}).Draw(t, "events") {
+				r := Record{Service: fmt.Sprint(n, ":", i)}
+				frame = r.AppendField(frame)
+				if !bad {
+					want = append(want, r.Service)
+				}
+			}
+			if bad {
+				frame = append(frame, 0xff)
+			}
+			if err := m.ParseMore(frame, 0); (err != nil) != bad {
+				t.Fatalf("frame %d: error %v", n, err)
+			}
+			if !m.Whole() || rapid.Bool().Draw(t, "take") {
+				take()
+			}
+		}
+		take()
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d events came up; want %d, in their order", len(got), len(want))
+		}
+	})
 }
