@@ -10,6 +10,7 @@ import (
 
 	"darboux/loadtest/measure"
 	"darboux/loadtest/proc"
+	"darboux/loadtest/report"
 	"darboux/loadtest/result"
 	"darboux/loadtest/run"
 	"darboux/loadtest/workload"
@@ -167,10 +168,10 @@ func warnings(d *result.Document, out *run.Outcome) []string {
 	}
 	if lag := time.Duration(c.SchedLagP99); lag > lagTooLong {
 		c.Bottleneck = true
-		add("the client's own goroutines waited %s (p99) for a core: latencies include that", lag)
+		add("the client's own goroutines waited %s (p99) for a core: latencies include that", report.Duration(c.SchedLagP99))
 	}
 	if p := d.Pacing; p != nil && float64(p.Late) > tooManyLate*float64(p.Due) {
-		add("%d of %d requests were sent more than %s late: the server, --outstanding or the client held them back", p.Late, p.Due, time.Duration(p.LateAfter))
+		add("%d of %d requests were sent more than %s late: the server, --outstanding or the client held them back", p.Late, p.Due, report.Duration(p.LateAfter))
 	}
 	if q := d.Latency.OK; q != nil && q.Count < 100 {
 		add("only %d replies were measured: the upper percentiles are single requests", q.Count)

@@ -36,11 +36,15 @@ func sweepPage(command string, points []*point) *report.Page {
 	return page
 }
 
+// bestOf is the point with the best median, nil if none is known.
 func bestOf(f *figure, points []*point) (best *point) {
-	value := math.NaN()
+	value := 0.0
 	for _, p := range points {
 		v := f.over(p.runs).median
-		if better := v < value != f.moreIsBetter && v != value; math.IsNaN(value) || !math.IsNaN(v) && better {
+		if math.IsNaN(v) {
+			continue
+		}
+		if best == nil || f.moreIsBetter && v > value || !f.moreIsBetter && v < value {
 			best, value = p, v
 		}
 	}

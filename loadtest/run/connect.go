@@ -123,7 +123,7 @@ func (l *lane) end(err error) {
 func plain(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) {
-		return op.Op + ": " + op.Err.Error()
+		return op.Err.Error()
 	}
 	return err.Error()
 }

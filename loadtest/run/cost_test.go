@@ -3,6 +3,7 @@ package run
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -14,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"darboux/frame"
 	"darboux/loadtest/proc"
 	"darboux/loadtest/stub"
 	"darboux/loadtest/wire"
@@ -56,7 +56,6 @@ func sink() {
 
 func acknowledge(c net.Conn) {
 	defer c.Close()
-	const most = 64 << 20
 	acks := bytes.Repeat(stub.Ack, 64<<10)
 	in, have := make([]byte, 256<<10), 0
 	for {
@@ -65,18 +64,27 @@ func acknowledge(c net.Conn) {
 			return
 		}
 		have += n
-		cut, err := frame.CutLengthPrefixed(in[:have], frame.Limit{Flag: "sink", Value: most}, most)
-		if err != nil {
-			return
+		frames, used := wholeFrames(in[:have])
+		have = copy(in, in[used:have])
+		if have == len(in) {
+			in = append(in, make([]byte, len(in))...)
 		}
-		have = copy(in, in[cut.Bytes:have])
-		if cut.Need > len(in) {
-			in = append(in, make([]byte, cut.Need)...)
-		}
-		if _, err := c.Write(acks[:6*cut.Frames]); err != nil {
+		if _, err := c.Write(acks[:6*frames]); err != nil {
 			return
 		}
 	}
+}
+
+// wholeFrames counts the whole frames at the head of b, and their bytes.
+func wholeFrames(b []byte) (frames, used int) {
+	for len(b)-used >= 4 {
+		next := used + 4 + int(binary.BigEndian.Uint32(b[used:]))
+		if next > len(b) {
+			break
+		}
+		frames, used = frames+1, next
+	}
+	return frames, used
 }
 
 func startSink(b *testing.B) string {

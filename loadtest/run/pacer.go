@@ -30,7 +30,6 @@ type pacer struct {
 	window   measure.Window
 	schedule *pace.Schedule
 	next     int
-	took     int64 // requests dealt
 	starved  atomic.Bool
 	wake     chan struct{} // holds at most one
 

@@ -198,7 +198,8 @@ func TestSeedDecidesTheSequence(t *testing.T) {
 		}
 		return string(out.Bytes())
 	}
-	if sequence(1) != sequence(1) || sequence(1) == sequence(2) {
+	first, again, other := sequence(1), sequence(1), sequence(2)
+	if first != again || first == other {
 		t.Error("the same seed must give the same requests, another seed others")
 	}
 }
