@@ -25,6 +25,9 @@ import (
 // test. It is long because machines that run tests may be slow and busy.
 const patience = 60 * time.Second
 
+// raceOptions make a race end the daemon, and its end quick.
+const raceOptions = "GORACE=halt_on_error=1 atexit_sleep_ms=0"
+
 // binaries is where the daemon is built; TestMain removes it.
 var binaries string
 
@@ -135,7 +138,7 @@ func launch(t *testing.T, path string, flags ...string) *daemon {
 	t.Helper()
 	d := &daemon{t: t, cmd: exec.Command(path, flags...), grown: make(chan struct{}), ended: make(chan struct{})}
 	d.cmd.Env = []string{"DARBOUX_TCP=127.0.0.1:0", "DARBOUX_LOG_FORMAT=json", "DARBOUX_SELF_EVENTS=0",
-		"GORACE=halt_on_error=1"}
+		raceOptions}
 	stderr, err := d.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 func runOnce(t *testing.T, environ []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), builtBinary(t), args...)
-	cmd.Env = environ
+	cmd.Env = append([]string{raceOptions}, environ...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

@@ -29,6 +29,7 @@ var statHelp = map[string]string{
 	"connections closed: reset":         "Connections that the peer reset, or that are dead.",
 	"connections closed: frame refused": "Connections closed after a frame whose length is over the limit.",
 	"connections closed: frame timeout": "Connections closed because a frame came too slowly (--frame-timeout).",
+	"connections closed: idle timeout":  "Connections closed because nothing came for longer than their protocol allows.",
 	"connections closed: write timeout": "Connections closed because replies were read too slowly (--write-timeout).",
 	"connections closed: made room":     "Connections that never sent a frame, closed for another one at --max-conns.",
 	"connections closed: drain":         "Connections closed by the drain.",
