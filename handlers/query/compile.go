@@ -116,15 +116,15 @@ func compileText(f field, want string) matcher {
 	switch f.kind {
 	case host:
 		return func(e *riemann.Event) bool {
-			return e.Set&riemann.HasHost != 0 && string(e.HostBytes()) == want
+			return e.Set&riemann.HasHost != 0 && string(bytesOf(e, e.Host)) == want
 		}
 	case service:
 		return func(e *riemann.Event) bool {
-			return e.Set&riemann.HasService != 0 && string(e.ServiceBytes()) == want
+			return e.Set&riemann.HasService != 0 && string(bytesOf(e, e.Service)) == want
 		}
 	case state:
 		return func(e *riemann.Event) bool {
-			return e.Set&riemann.HasState != 0 && string(e.StateBytes()) == want
+			return e.Set&riemann.HasState != 0 && string(bytesOf(e, e.State)) == want
 		}
 	}
 	return func(e *riemann.Event) bool {
@@ -159,6 +159,11 @@ func compileOrder(f field, op operator, want value) matcher {
 }
 
 func compileLike(f field, l *likeMatcher) matcher {
+	if f.kind == service {
+		return func(e *riemann.Event) bool {
+			return e.Set&riemann.HasService != 0 && l.match(bytesOf(e, e.Service))
+		}
+	}
 	return func(e *riemann.Event) bool {
 		text := f.text(e)
 		return text != nil && l.match(text)

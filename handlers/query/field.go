@@ -80,6 +80,9 @@ func (f field) text(e *riemann.Event) []byte {
 	return text
 }
 
+// bytesOf is what stands at s, one of e's spans that is set.
+func bytesOf(e *riemann.Event, s riemann.Span) []byte { return e.Raw[s.Off : s.Off+s.Len] }
+
 // noText is a text that is there and empty.
 var noText = []byte{}
 

@@ -14,6 +14,7 @@ type parsed struct {
 	tree  predicate
 	terms int // comparisons, tests for tags and values
 	steps int // of regular expressions
+	bytes int // of regular expressions and other patterns
 }
 
 // parser reads tokens by the grammar
@@ -170,7 +171,9 @@ func (p *parser) comparison(left value) predicate {
 	p.advance()
 	switch op {
 	case "=~":
-		return like{left, p.string(quote(op))}
+		pattern := p.string(quote(op))
+		p.bytes += sizeOfPart * strings.Count(pattern, "%")
+		return like{left, pattern}
 	case "~=":
 		return p.match(left)
 	case "=", "!=":
@@ -198,6 +201,7 @@ func (p *parser) match(left value) predicate {
 	if p.steps += re.Steps(); p.steps > MaxSteps {
 		panic(&Error{at, fmt.Sprintf("regular expressions of together at most %d steps", MaxSteps), "more"})
 	}
+	p.bytes += re.Size()
 	return match{left, pattern, re}
 }
 

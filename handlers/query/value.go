@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"strconv"
@@ -99,8 +100,17 @@ func constantOf(t token) value {
 	case tokenBig:
 		return integerOf(t.text[:len(t.text)-1])
 	}
-	f, _ := strconv.ParseFloat(t.text, 64) // out of range is infinite or 0, as in Java
-	return value{kind: isFloat, float: f}
+	return value{kind: isFloat, float: floatOf(t.text)}
+}
+
+// floatOf reads a float. As in Java, one that is too large is infinite, one too
+// small 0, and -NaN is NaN.
+func floatOf(text string) float64 {
+	f, err := strconv.ParseFloat(strings.Replace(text, "-NaN", "NaN", 1), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		panic("BUG: a number's token that is no number: " + text)
+	}
+	return f
 }
 
 // integerOf reads an integer of any size.

@@ -57,7 +57,7 @@ type edge struct {
 
 // maxCases bounds the cases to tell apart, which can be exponentially many and
 // each take time in the length of the pattern.
-const maxCases = 500
+const maxCases = 200
 
 func (e *edge) spend() {
 	if e.calls++; e.calls > maxCases {

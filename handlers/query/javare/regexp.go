@@ -9,8 +9,8 @@ import (
 // The limits of one pattern.
 const (
 	// MaxSteps bounds the steps of the compiled program: a rune or a class is one
-	// step, a repeat takes its body as often as it says. A program takes some 100
-	// bytes a step, and at worst all its steps for each rune of a text.
+	// step, a repeat takes its body as often as it says. A match takes at worst all
+	// steps for each rune of the text.
 	MaxSteps = 10_000
 	// MaxRanges bounds the ranges of runes in all classes as written.
 	MaxRanges = 50_000
@@ -70,6 +70,18 @@ func (r *Regexp) Steps() int {
 	}
 	return r.steps
 }
+
+// Size is roughly the memory that r takes, in bytes.
+func (r *Regexp) Size() int {
+	size := sizeOf(r.whole, r.steps)
+	if r.cut != nil {
+		size += sizeOf(r.cut, r.steps)
+	}
+	return size
+}
+
+// sizeOf is measured; package query tests it.
+func sizeOf(re *regexp.Regexp, steps int) int { return 512 + 2*len(re.String()) + 64*steps }
 
 // Match reports whether the pattern is found anywhere in text. Bytes that are no
 // UTF-8 count as U+FFFD each. It allocates nothing once it is warm.
