@@ -12,15 +12,17 @@ const HeaderLen = 4
 // Cut is what stands at the head of the bytes read from a stream. The whole frames come
 // behind what is to be skipped.
 type Cut struct {
-	Skip    int    // bytes at the head that are no part of a frame and are dropped
-	Bytes   int    // bytes of the whole frames behind them, headers included
-	Frames  int    // number of those frames; no more than fit in the room asked for
-	Need    int    // most bytes of the next frame, header included, when that frame is not whole but such a number is known; else 0
-	Interim []byte // what the peer is to be sent before it sends the rest of that frame; nil is nothing
+	Skip    int      // bytes at the head that are no part of a frame and are dropped
+	Bytes   int      // bytes of the whole frames behind them, headers included
+	Frames  int      // number of those frames; no more than fit in the room asked for
+	Need    int      // most bytes of the next frame, header included, when that frame is not whole but such a number is known; else 0
+	Interim []byte   // what the peer is to be sent before it sends the rest of that frame; nil is nothing
+	Behind  Progress // what is known already of what follows the frames
 }
 
 // Progress is what a cut remembers of a stream from one call to the next, so that
-// nothing is looked at twice. It begins as its zero value, and again behind each frame.
+// nothing is looked at twice. It begins as its zero value, and as Cut.Behind when the
+// frames of a cut are taken; until then the same bytes may be cut again.
 type Progress struct {
 	At    int // bytes of the frame that has begun which need no further look
 	State int // a protocol's own

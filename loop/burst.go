@@ -95,7 +95,7 @@ func (l *Loop) fill(c *Conn, cut frame.Cut) {
 	} else {
 		l.moveInput(c, b, cut.Bytes)
 	}
-	c.burst, c.need, c.progress = b, cut.Need, frame.Progress{}
+	c.burst, c.need, c.progress = b, cut.Need, cut.Behind
 }
 
 // moveInput gives the input buffer to the burst and copies what follows its frames.
