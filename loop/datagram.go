@@ -82,10 +82,15 @@ func (l *Loop) receive(c *Conn) {
 	}
 }
 
-// receiveBatch reads once and reports whether that brought something.
+// receiveBatch reads once, or goes on with the burst that yielded, and reports whether
+// there was something to work.
 func (l *Loop) receiveBatch(c *Conn) bool {
-	if c.burst != nil || c.state == closed || !l.takeCredit(c) {
+	if c.where == out || c.state == closed || c.places[forTurn] != nil || !l.takeCredit(c) {
 		return false
+	}
+	if c.burst != nil {
+		l.push(c)
+		return true
 	}
 	n, err := l.kernel.ReadDatagrams(c.fd, l.batch)
 	l.tally.add(reads, 1)

@@ -39,10 +39,18 @@ func (p *postbox) count() int {
 // openUDP starts a group of one loop with a UDP socket and a client of it.
 func openUDP(t *testing.T, handlers, buffer int) (*house, *postbox, *net.UDPConn) {
 	t.Helper()
+	return openUDPWith(t, handlers, buffer, func(put func([]byte, netip.AddrPort)) frame.Worker { return datagramWorker{put} })
+}
+
+// openUDPWith is openUDP with another worker, which puts what it gets.
+func openUDPWith(t *testing.T, handlers, buffer int, worker func(put func([]byte, netip.AddrPort)) frame.Worker) (*house, *postbox, *net.UDPConn) {
+	t.Helper()
 	p := &postbox{}
 	h := &house{}
+	protocol := toyProtocol()
+	protocol.NewWorker = func() frame.Worker { return worker(p.put) }
 	cfg := Config{
-		Loops: 1, Protocols: []*frame.Protocol{datagramProtocol(p.put)},
+		Loops: 1, Protocols: []*frame.Protocol{protocol},
 		ConnMemory: frame.Limit{Flag: "--conn-memory", Value: 256 << 10},
 		Memory:     frame.Limit{Flag: "--memory", Value: 64 << 20},
 		MaxConns:   frame.Limit{Flag: "--max-conns", Value: 1000},
@@ -65,7 +73,7 @@ func openUDP(t *testing.T, handlers, buffer int) (*house, *postbox, *net.UDPConn
 		t.Errorf("a buffer of %d bytes was granted for %d", granted, buffer)
 	}
 	for range handlers {
-		h.handlers.Go(func() { h.handleWith(datagramWorker{p.put}) })
+		h.handlers.Go(func() { h.handleWith(worker(p.put)) })
 	}
 	g.Start()
 	t.Cleanup(func() { h.shut(t) })
@@ -142,6 +150,35 @@ func TestDrainTakesTheDatagramsThatWait(t *testing.T) {
 			if got := p.count(); got != count {
 				t.Errorf("%d of %d datagrams were worked", got, count)
 			}
+		})
+	}
+}
+
+// yieldingWorker works one datagram at a time.
+type yieldingWorker datagramWorker
+
+func (w yieldingWorker) Work(b *frame.Burst) frame.Status {
+	body, rest := frame.Next(b.Left())
+	b.Next = len(b.In) - len(rest)
+	w.got(body, b.From[0])
+	if len(rest) > 0 {
+		return frame.Yielded
+	}
+	return frame.Done
+}
+
+func TestDatagramsGoOnWhenTheirBurstYielded(t *testing.T) {
+	for _, handlers := range []int{0, 1} {
+		t.Run(fmt.Sprint("handlers=", handlers), func(t *testing.T) {
+			h, p, c := openUDPWith(t, handlers, 1<<20, func(put func([]byte, netip.AddrPort)) frame.Worker {
+				return yieldingWorker{put}
+			})
+			const count = 200
+			for range count {
+				send(t, c, []byte("x"))
+			}
+			h.await(t, "datagrams received", func(n int64) bool { return n == count })
+			h.await(t, "bursts out", func(int64) bool { return p.count() == count })
 		})
 	}
 }

@@ -26,13 +26,7 @@ func toyProtocol() *frame.Protocol {
 	}
 }
 
-// datagramProtocol hands the datagrams that it gets, with where they came from, to got.
-func datagramProtocol(got func(body []byte, from netip.AddrPort)) *frame.Protocol {
-	p := toyProtocol()
-	p.NewWorker = func() frame.Worker { return datagramWorker{got} }
-	return p
-}
-
+// datagramWorker hands the datagrams that it gets, with where they came from, to got.
 type datagramWorker struct {
 	got func(body []byte, from netip.AddrPort)
 }
