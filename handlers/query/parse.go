@@ -201,7 +201,9 @@ func (p *parser) match(left value) predicate {
 	if p.steps += re.Steps(); p.steps > MaxSteps {
 		panic(&Error{at, fmt.Sprintf("regular expressions of together at most %d steps", MaxSteps), "more"})
 	}
-	p.bytes += re.Size()
+	if p.bytes += re.Size(); p.bytes > MaxPatterns {
+		panic(&Error{at, fmt.Sprintf("regular expressions that take together at most %d bytes", MaxPatterns), "more"})
+	}
 	return match{left, pattern, re}
 }
 

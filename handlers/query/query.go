@@ -1,6 +1,7 @@
 package query
 
 import (
+	"darboux/handlers/query/javare"
 	"darboux/handlers/riemann"
 )
 
@@ -12,9 +13,12 @@ const (
 	MaxDepth = 1_000
 	// MaxTerms is the most comparisons, tests for tags and values.
 	MaxTerms = 4_096
-	// MaxSteps is the most steps of all regular expressions together; see
-	// javare.MaxSteps.
-	MaxSteps = 20_000
+	// MaxSteps is the most steps of all regular expressions together. One match
+	// takes at worst some 10 ns a step and character of the text.
+	MaxSteps = javare.MaxSteps
+	// MaxPatterns is the most bytes of memory that all regular expressions take
+	// together, roughly. Only large classes come near it.
+	MaxPatterns = 4 << 20
 )
 
 // Query is a compiled query. It never changes: any goroutine may use it.
@@ -51,7 +55,7 @@ func (q *Query) Match(e *riemann.Event) bool { return q.match(e) }
 // Needs is the set of the fields that Match looks at. An event need have no
 // others: if Needs is within HasHost, HasService, HasState and HasDescription,
 // whoever knows these spans may fill them in, with Raw and Set, and do without
-// parsing the event.
+// parsing the event. The times and the ttl of a stored event also need IsStored.
 func (q *Query) Needs() riemann.Fields { return q.needs }
 
 // Size is roughly the memory that q takes, in bytes.

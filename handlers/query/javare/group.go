@@ -56,7 +56,7 @@ func (p *parser) name(at int) {
 	}
 	p.pos++
 	if p.groups[name] {
-		p.fail(at, fmt.Sprintf("a second group named %q", name))
+		p.fail(at, fmt.Sprintf("a second group named %q", short(name)))
 	}
 	if p.groups == nil {
 		p.groups = map[string]bool{}

@@ -38,6 +38,15 @@ func parse(pattern string) (tree node, err error) {
 // fail throws an error about the rune at pos.
 func (p *parser) fail(pos int, what string) { panic(&Error{pos + 1, what}) }
 
+// short is a piece of a pattern as an error shows it.
+func short(piece string) string {
+	const most = 40
+	if runes := []rune(piece); len(runes) > most {
+		return string(runes[:most]) + "..."
+	}
+	return piece
+}
+
 func (p *parser) refuse(pos int, construct string) {
 	p.fail(pos, construct+", which RE2 can't run,")
 }

@@ -157,9 +157,8 @@ func (c *counter) node(n node, times int) {
 			c.node(branch, times)
 		}
 	case repeat:
-		copies := max(n.min, n.max, 1)
-		c.steps += times * copies
-		c.node(n.body, times*copies)
+		c.steps += times * max(n.max-n.min, 1) // each optional copy has a branch
+		c.node(n.body, times*max(n.min, n.max, 1))
 	default:
 		c.steps += times
 	}

@@ -30,7 +30,7 @@ func (p *parser) property(at int) set {
 		p.fail(at, fmt.Sprintf("the script code %q, which is not known here (write the script's name),", code))
 	}
 	if !ok {
-		p.fail(at, fmt.Sprintf(`the unknown class "\p{%s}"`, name))
+		p.fail(at, fmt.Sprintf(`the unknown class "\p{%s}"`, short(name)))
 	}
 	p.countRanges(at, s)
 	return s
@@ -45,12 +45,12 @@ func (p *parser) named(at int, name string) (s set, ok bool) {
 		case "gc", "general_category":
 			return p.category(value)
 		case "blk", "block":
-			p.refuse(at, fmt.Sprintf(`the Unicode block "%s"`, value))
+			p.refuse(at, fmt.Sprintf(`the Unicode block "%s"`, short(value)))
 		}
 		return nil, false
 	}
 	if block, found := strings.CutPrefix(name, "In"); found {
-		p.refuse(at, fmt.Sprintf(`the Unicode block "%s"`, block))
+		p.refuse(at, fmt.Sprintf(`the Unicode block "%s"`, short(block)))
 	}
 	if short, found := strings.CutPrefix(name, "Is"); found {
 		if s, ok = p.binary(at, short); ok {
@@ -85,7 +85,7 @@ func (p *parser) plain(at int, name string) (set, bool) {
 func (p *parser) binary(at int, name string) (set, bool) {
 	name = strings.ToUpper(name)
 	if strings.HasPrefix(name, "EMOJI") || name == "EXTENDED_PICTOGRAPHIC" {
-		p.refuse(at, fmt.Sprintf(`the class "%s"`, name))
+		p.refuse(at, fmt.Sprintf(`the class "%s"`, short(name)))
 	}
 	switch name {
 	case "WHITESPACE", "WHITE_SPACE":

@@ -8,9 +8,9 @@ import (
 
 // The limits of one pattern.
 const (
-	// MaxSteps bounds the steps of the compiled program: a rune or a class is one
-	// step, a repeat takes its body as often as it says. A match takes at worst all
-	// steps for each rune of the text.
+	// MaxSteps bounds the steps of the compiled program: a rune, a class or a branch
+	// is one step, a repeat takes its body as often as it says. A match takes at
+	// worst all steps for each rune of the text.
 	MaxSteps = 10_000
 	// MaxRanges bounds the ranges of runes in all classes as written.
 	MaxRanges = 50_000

@@ -24,7 +24,7 @@ func (p *parser) repeats(body node) node {
 	}
 	p.pos++
 	if !p.accept('?') && p.peek() == '+' {
-		p.refuse(at, fmt.Sprintf("the possessive quantifier %q", string(p.pattern[at:p.pos+1])))
+		p.refuse(at, fmt.Sprintf("the possessive quantifier %q", short(string(p.pattern[at:p.pos+1]))))
 	}
 	return r.simplify()
 }
