@@ -103,9 +103,9 @@ func (w *write) setSpans(e *riemann.Event) {
 	}
 }
 
-// touch loads the slots of all writes, then the entries that they lead to. It
-// takes no lock: what it reads may be about to change, and is used for nothing
-// but to have it in the cache.
+// touch loads the slots of all writes, then the entries that they lead to, then
+// the deadlines of these. It takes no lock: what it reads may be about to change,
+// and is used for nothing but to have it in the cache.
 func (b *batch) touch(x *Index) {
 	var found [batchEvents]slot
 	for i := range b.n {
@@ -113,13 +113,18 @@ func (b *batch) touch(x *Index) {
 		found[i] = x.shards[x.shardOf(h)].keys.touch(h.slot)
 	}
 	sum := uint64(0)
+	var entries [batchEvents]unsafe.Pointer
 	for i := range b.n {
-		h := &b.writes[i].hash
-		if found[i].hash != h.slot && found[i].used != 0 {
-			found[i] = x.shards[x.shardOf(h)].keys.touchOn(h.slot)
+		w := &b.writes[i]
+		if found[i].hash != w.hash.slot {
+			found[i] = x.shards[x.shardOf(&w.hash)].keys.touchOn(w.hash.slot)
 		}
-		if found[i].hash == h.slot && found[i].used != 0 {
-			sum += x.pages.touch(ref(found[i].used), len(b.writes[i].stored)+entrySize)
+		entries[i] = x.pages.hint(ref(found[i].used))
+		sum += touchEntry(entries[i], len(w.stored)+entrySize)
+	}
+	for i := range b.n {
+		if entries[i] != nil {
+			sum += x.shards[x.shardOf(&b.writes[i].hash)].ids.touch((*entry)(entries[i]).id)
 		}
 	}
 	b.touched.Store(sum) // so that the loads are not left out
@@ -137,21 +142,34 @@ func (t *table) touchOn(hash uint32) slot {
 	return slot{}
 }
 
-// cacheLine is the unit in which memory comes into a core's cache.
-const cacheLine = 64
+const (
+	// cacheLine is the unit in which memory comes into a core's cache.
+	cacheLine = 64
 
-// touch loads the cache lines of n bytes at r, but not beyond what an ordinary
-// entry has.
-func (p *pages) touch(r ref, n int) (sum uint64) {
+	// mostTouched is how much of an entry is touched: what ordinary ones have.
+	mostTouched = 6 * cacheLine
+)
+
+// hint is where r points to, or nil: a slot that was read without the lock may
+// have been any bytes by then. So much is sure that mostTouched bytes can be read.
+func (p *pages) hint(r ref) unsafe.Pointer {
 	base := p.bases[r/unitsPerArena]
-	if base == nil {
+	if r == 0 || base == nil || r%unitsPerArena > unitsPerArena-mostTouched>>unitShift {
+		return nil
+	}
+	return unsafe.Add(base, uintptr(r%unitsPerArena)<<unitShift)
+}
+
+// touchEntry loads the cache lines of n bytes.
+func touchEntry(at unsafe.Pointer, n int) (sum uint64) {
+	if at == nil {
 		return 0
 	}
-	at := unsafe.Add(base, uintptr(r%unitsPerArena)<<unitShift)
-	for off := 0; off < min(n, 4*cacheLine); off += cacheLine {
+	n = min(n, mostTouched)
+	for off := 0; off < n; off += cacheLine {
 		sum += *(*uint64)(unsafe.Add(at, off))
 	}
-	return sum
+	return sum + *(*uint64)(unsafe.Add(at, n-8))
 }
 
 // apply gives the writes to their shards, each shard's together, in their order.

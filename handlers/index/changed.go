@@ -33,7 +33,10 @@ func (s *shard) addTerms(x *entry, hash *keyHash) {
 	if s.index.withoutPostings {
 		return
 	}
-	s.eachKeyTerm(x, hash, func(k *termKey) { s.addTerm(k, x.id) })
+	var keys [2]termKey
+	for i := range s.keyTerms(x, hash, &keys) {
+		s.addTerm(&keys[i], x.id)
+	}
 	s.addChangedTerms(x, stateTerm|tagTerms)
 }
 
@@ -67,7 +70,10 @@ func (s *shard) removeTerms(x *entry, which termSet, hash *keyHash) {
 		return
 	}
 	if which&hostTerm != 0 {
-		s.eachKeyTerm(x, hash, func(k *termKey) { s.removeTerm(k, x.id) })
+		var keys [2]termKey
+		for i := range s.keyTerms(x, hash, &keys) {
+			s.removeTerm(&keys[i], x.id)
+		}
 	}
 	if which&stateTerm != 0 && x.kept&riemann.HasState != 0 {
 		k := s.index.hasher.termKey(stateField, x.state())
@@ -86,13 +92,17 @@ func (s *shard) removeTerms(x *entry, which termSet, hash *keyHash) {
 	}
 }
 
-// eachKeyTerm calls f with the terms of host and service, of those that x has.
-func (s *shard) eachKeyTerm(x *entry, hash *keyHash, f func(k *termKey)) {
-	h := &s.index.hasher
+// keyTerms fills in the terms of host and service, those of them that x has, and
+// returns their number.
+func (s *shard) keyTerms(x *entry, hash *keyHash, keys *[2]termKey) int {
+	h, n := &s.index.hasher, 0
 	if host := x.host(); host != nil {
-		f(&termKey{field: hostField, hash: h.term(hostField, hash.host), text: host})
+		keys[n] = termKey{field: hostField, hash: h.term(hostField, hash.host), text: host}
+		n++
 	}
 	if service := x.service(); service != nil {
-		f(&termKey{field: serviceField, hash: h.term(serviceField, hash.service), text: service})
+		keys[n] = termKey{field: serviceField, hash: h.term(serviceField, hash.service), text: service}
+		n++
 	}
+	return n
 }

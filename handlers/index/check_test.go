@@ -39,7 +39,7 @@ func (x *Index) check() error {
 		}
 		entries += s.ids.live
 		pages += s.events.held>>pageShift + s.terms.slab.held>>pageShift
-		pages += int64(s.keys.segments+s.terms.segments)*segmentPages + int64(len(s.ids.parts))*idPartPages
+		pages += int64(s.keys.segments+s.terms.segments)*segmentPages + int64(len(*s.ids.parts.Load()))*idPartPages
 	}
 	if n := x.entries.Load(); n != int64(entries) {
 		return fmt.Errorf("%d entries are counted, there are %d", n, entries)

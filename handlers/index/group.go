@@ -70,17 +70,18 @@ func (s *slab) addMany(p *posting, id uint32) {
 	p.count++
 }
 
-func (s *slab) removeMany(p *posting, id uint32) {
+func (s *slab) removeMany(p *posting, id uint32) bool {
 	groups := s.groups(p)
 	i, found := findGroup(groups, id)
 	if !found || !s.removeLow(&groups[i], id&lowMask) {
-		return
+		return false
 	}
 	p.count--
 	if groups[i].count == 0 {
 		p.ids = deleteAt[group](s, p.ids, dirHead, len(groups), i)
 		*s.dirLen(p.ids)--
 	}
+	return true
 }
 
 func (s *slab) nextMany(p *posting, from uint32) (id uint32, ok bool) {

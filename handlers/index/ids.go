@@ -1,6 +1,10 @@
 package index
 
-import "math"
+import (
+	"math"
+	"slices"
+	"sync/atomic"
+)
 
 // ids are the numbers of a shard's entries. An entry keeps its id as long as its
 // key is there, wherever its bytes move: so the order of ids is one in which
@@ -12,7 +16,7 @@ import "math"
 // run costs in proportion to what expires, and a refresh no more than a store.
 type ids struct {
 	pages    *pages
-	parts    []idPart
+	parts    atomic.Pointer[[]idPart] // replaced when it grows
 	earliest []int64
 	used     uint32 // ids from here on were never given out
 	freed    uint32 // the last id given back, plus 1; the next is in its deadline
@@ -35,14 +39,26 @@ const (
 	idsPerBlock = 1 << blockShift
 )
 
-func newIDs(p *pages) ids { return ids{pages: p} }
+func (x *ids) begin(p *pages) {
+	x.pages = p
+	x.parts.Store(new([]idPart))
+}
 
-func (x *ids) ref(id uint32) ref { return x.parts[id>>idPartShift].refs[id%idsPerPart] }
+func (x *ids) part(id uint32) *idPart { return &(*x.parts.Load())[id>>idPartShift] }
 
-func (x *ids) setRef(id uint32, r ref) { x.parts[id>>idPartShift].refs[id%idsPerPart] = r }
+func (x *ids) ref(id uint32) ref { return x.part(id).refs[id%idsPerPart] }
 
-func (x *ids) deadline(id uint32) *int64 {
-	return &x.parts[id>>idPartShift].deadlines[id%idsPerPart]
+func (x *ids) setRef(id uint32, r ref) { x.part(id).refs[id%idsPerPart] = r }
+
+func (x *ids) deadline(id uint32) *int64 { return &x.part(id).deadlines[id%idsPerPart] }
+
+// touch loads the deadline of an id, which may be a wrong one: see table.touch.
+func (x *ids) touch(id uint32) uint64 {
+	parts := *x.parts.Load()
+	if int(id>>idPartShift) >= len(parts) {
+		return 0
+	}
+	return uint64(parts[id>>idPartShift].deadlines[id%idsPerPart])
 }
 
 func (x *ids) setDeadline(id uint32, deadline int64) {
@@ -84,11 +100,12 @@ func (x *ids) makeRoom() {
 	}
 	if x.used%idsPerPart == 0 {
 		at := x.pages.takeZeroed(idPartPages)
-		x.parts = append(x.parts, idPart{
+		parts := append(slices.Clone(*x.parts.Load()), idPart{
 			at:        at,
 			deadlines: (*[idsPerPart]int64)(x.pages.at(at)),
 			refs:      (*[idsPerPart]ref)(x.pages.at(at + idsPerPart*8>>unitShift)),
 		})
+		x.parts.Store(&parts)
 	}
 }
 
@@ -97,8 +114,9 @@ func (x *ids) reset() {
 	if x.live != 0 {
 		panic("BUG: live ids are reset")
 	}
-	for _, part := range x.parts {
+	for _, part := range *x.parts.Load() {
 		x.pages.give(part.at, idPartPages)
 	}
-	*x = newIDs(x.pages)
+	x.parts.Store(new([]idPart))
+	x.earliest, x.used, x.freed = nil, 0, 0
 }

@@ -116,31 +116,41 @@ func (s *slab) addSecond(p *posting, id uint32) {
 	two[0], two[1] = min(first, id), max(first, id)
 }
 
-// remove takes id out of the posting, if it has it.
-func (s *slab) remove(p *posting, id uint32) {
+// remove takes id out of the posting and reports whether it was there.
+func (s *slab) remove(p *posting, id uint32) bool {
 	switch n := p.len(); {
-	case n == 0:
 	case p.count&manyForm != 0:
-		s.removeMany(p, id)
+		if !s.removeMany(p, id) {
+			return false
+		}
 		if p.len() == fewestMany {
 			s.toFew(p)
 		}
+	case n == 0:
+		return false
 	case n == 1:
-		if uint32(p.ids) == id {
-			*p = posting{}
+		if uint32(p.ids) != id {
+			return false
 		}
+		*p = posting{}
 	default:
 		i, found := slices.BinarySearch(sliceAt[uint32](s, p.ids, n), id)
 		if !found {
-			return
+			return false
 		}
-		p.ids = deleteAt[uint32](s, p.ids, 0, n, i)
-		p.count--
-		if n == 2 {
-			last := sliceAt[uint32](s, p.ids, 1)[0]
-			s.give(p.ids, roomFor(1)*4)
-			p.ids = ref(last)
-		}
+		s.removeFew(p, n, i)
+	}
+	return true
+}
+
+// removeFew removes the i-th of the n ids of a posting of few.
+func (s *slab) removeFew(p *posting, n, i int) {
+	p.ids = deleteAt[uint32](s, p.ids, 0, n, i)
+	p.count--
+	if n == 2 {
+		last := sliceAt[uint32](s, p.ids, 1)[0]
+		s.give(p.ids, roomFor(1)*4)
+		p.ids = ref(last)
 	}
 }
 

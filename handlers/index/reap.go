@@ -95,62 +95,93 @@ func (x *Index) expireShard(s *shard, now int64, most int) int {
 }
 
 // expire looks into the blocks from block on for what is due, and takes it out,
-// until it has taken most or looked holdBlocks times. It returns where to go on,
+// until it has taken most or looked into holdBlocks. It returns where to go on,
 // and whether all is done.
 func (s *shard) expire(now int64, block, most int) (n, next int, done bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for looked := 0; block < len(s.ids.earliest); {
+	var room [holdExpired]victim
+	due := room[:0]
+	looked := 0
+	for ; block < len(s.ids.earliest); block++ {
 		if now <= s.ids.earliest[block] {
-			block++
 			continue
 		}
-		if looked == holdBlocks || n == most {
-			return n, block, false
+		if looked == holdBlocks || len(due) == most {
+			break
 		}
-		looked++ // if something due stays in it, it is looked into again
-		n += s.expireBlock(now, block, most-n)
+		looked++
+		if due = s.dueInBlock(now, block, due, most); now > s.ids.earliest[block] {
+			break // there is more in it than may be taken
+		}
 	}
-	return n, block, true
+	s.takeOut(now, due)
+	return len(due), block, block >= len(s.ids.earliest)
 }
 
-// expireBlock takes what is due out of a block, at most that many entries. If all
-// is out, it finds anew when to look into the block again.
-func (s *shard) expireBlock(now int64, block, most int) int {
-	var due [holdExpired]uint32
-	n := 0
+// dueInBlock appends what is due in a block to due, up to most, and finds anew
+// when to look into the block again.
+func (s *shard) dueInBlock(now int64, block int, due []victim, most int) []victim {
 	first := uint32(block) << blockShift
+	n := min(idsPerBlock, s.ids.used-first)
+	deadlines := s.ids.part(first).deadlines[first%idsPerPart:][:n]
 	earliest := int64(riemann.Never)
-	for id := first; id < min(first+idsPerBlock, s.ids.used); id++ {
-		deadline := *s.ids.deadline(id)
+	for i, deadline := range deadlines {
 		if now <= deadline {
 			earliest = min(earliest, deadline)
 			continue
 		}
-		if n == most {
+		if len(due) == most {
 			earliest = deadline
 			break
 		}
-		due[n] = id
-		n++
+		due = append(due, victim{id: first + uint32(i)})
 	}
 	s.ids.earliest[block] = earliest
-	s.expireIDs(now, due[:n])
-	return n
+	return due
 }
 
-// expireIDs takes entries out. Their memory is touched first, so that the cache
-// misses overlap.
-func (s *shard) expireIDs(now int64, due []uint32) {
-	for _, id := range due {
-		x := s.entry(s.ids.ref(id))
-		if s.index.listener.listening() {
-			var e riemann.Event
-			x.view(&e)
-			s.changes.noteExpired(&e, s.index.cfg.ExpireKeep, now)
-		}
-		hash := s.index.hasher.key(x.host(), x.service())
-		s.remove(s.locate(hash.slot, s.ids.ref(id)), x, &hash)
-		s.counts.Expired++
+// victim is an entry that is due.
+type victim struct {
+	id   uint32
+	hash keyHash
+	ids  [2]ref // of the postings of its host and service
+}
+
+// takeOut takes entries out. All that they touch is touched first, so that the
+// cache misses overlap.
+func (s *shard) takeOut(now int64, due []victim) {
+	sum := uint64(0)
+	for i := range due {
+		sum += touchEntry(s.pages.hint(s.ids.ref(due[i].id)), mostTouched)
 	}
+	h := &s.index.hasher
+	for i := range due {
+		v := &due[i]
+		x := s.entry(s.ids.ref(v.id))
+		v.hash = h.key(x.host(), x.service())
+		sum += uint64(s.keys.touch(v.hash.slot).used)
+		v.ids[0] = s.terms.touchTerm(h.term(hostField, v.hash.host))
+		v.ids[1] = s.terms.touchTerm(h.term(serviceField, v.hash.service))
+	}
+	for i := range due {
+		sum += touchEntry(s.pages.hint(due[i].ids[0]), cacheLine)
+		sum += touchEntry(s.pages.hint(due[i].ids[1]), cacheLine)
+	}
+	s.touched = sum
+	for i := range due {
+		s.takeOutOne(now, &due[i])
+	}
+	s.counts.Expired += int64(len(due))
+}
+
+func (s *shard) takeOutOne(now int64, v *victim) {
+	at := s.ids.ref(v.id)
+	x := s.entry(at)
+	if s.index.listener.listening() {
+		var e riemann.Event
+		x.view(&e)
+		s.changes.noteExpired(&e, s.index.cfg.ExpireKeep, now)
+	}
+	s.remove(s.locate(v.hash.slot, at), x, &v.hash)
 }

@@ -24,6 +24,7 @@ type shard struct {
 	counts  Stats
 	changes changes
 	compact compaction
+	touched uint64 // see batch.touch
 }
 
 // keySlot is a slot of the table of keys.
@@ -35,14 +36,15 @@ type keySlot struct {
 const keySlotShift = 3
 
 func newShard(x *Index) *shard {
-	return &shard{
+	s := &shard{
 		index:  x,
 		pages:  x.pages,
-		keys:   newTable(x.pages, keySlotShift),
-		ids:    newIDs(x.pages),
 		events: newSlab(x.pages),
-		terms:  newTerms(x.pages),
 	}
+	s.keys.begin(x.pages, keySlotShift)
+	s.ids.begin(x.pages)
+	s.terms.begin(x.pages)
+	return s
 }
 
 func (s *shard) entry(r ref) *entry { return (*entry)(s.pages.at(r)) }

@@ -52,7 +52,7 @@ type slot struct {
 	used uint32 // 0: empty
 }
 
-func newTable(p *pages, slotShift uint8) table { return table{pages: p, slotShift: slotShift} }
+func (t *table) begin(p *pages, slotShift uint8) { t.pages, t.slotShift = p, slotShift }
 
 // mostLive is how many slots of a segment may be used: 13 of 16. With more,
 // looking for what is not there takes long.
@@ -100,7 +100,7 @@ func (t *table) touch(hash uint32) slot {
 // insert returns an empty slot for hash, which the caller must fill.
 func (t *table) insert(hash uint32) *slot {
 	if t.dir.Load() == nil {
-		t.begin()
+		t.firstSegment()
 	}
 	for {
 		d := t.dir.Load()
@@ -131,7 +131,7 @@ func (t *table) newSegment(depth uint8) *segment {
 	return &segment{at: t.pages.takeZeroed(segmentPages), depth: depth}
 }
 
-func (t *table) begin() {
+func (t *table) firstSegment() {
 	seg := t.newSegment(0)
 	t.dir.Store(&directory{shift: 32, segments: []*segment{seg}, bases: []unsafe.Pointer{t.pages.at(seg.at)}})
 }

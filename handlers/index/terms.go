@@ -59,8 +59,9 @@ func (w witness) place() int { return int(w >> witnessShift) }
 
 var _ = [1]struct{}{}[mostIDs*mostTags-1<<32]
 
-func newTerms(p *pages) terms {
-	return terms{table: newTable(p, termShift), slab: newSlab(p)}
+func (t *terms) begin(p *pages) {
+	t.table.begin(p, termShift)
+	t.slab = newSlab(p)
 }
 
 // termKey is a term as it is looked for.
@@ -116,12 +117,11 @@ func (s *shard) addTerm(k *termKey, id uint32) {
 // removeTerm takes an entry out of the posting of a term, if it is there. The
 // entry still has its bytes.
 func (s *shard) removeTerm(k *termKey, id uint32) {
-	p, found := s.findTerm(k)
+	p, found := s.removeMember(k, id)
 	if !found {
 		return
 	}
 	t := termAt(&p)
-	s.terms.slab.remove(&t.posting, id)
 	if t.len() == 0 {
 		s.terms.remove(p)
 		return
@@ -129,6 +129,25 @@ func (s *shard) removeTerm(k *termKey, id uint32) {
 	if t.witness.id() == id {
 		t.witness = s.nextWitness(t, k)
 	}
+}
+
+// removeMember takes an entry out of a term's posting, and reports whether it was
+// there and where the term is. An entry has one host, one service, one state: so
+// of several terms with the same hash, that one is meant that has the entry, and
+// there is no need to look at the witness, which is somewhere else in memory.
+func (s *shard) removeMember(k *termKey, id uint32) (p probe, found bool) {
+	if k.field == tagField {
+		if p, found = s.findTerm(k); found {
+			found = s.terms.slab.remove(&termAt(&p).posting, id)
+		}
+		return p, found
+	}
+	for p = s.terms.probe(k.hash); p.more(); p.next() {
+		if t := termAt(&p); t.hash == k.hash && s.terms.slab.remove(&t.posting, id) {
+			return p, true
+		}
+	}
+	return p, false
 }
 
 // nextWitness is another witness for a term.
@@ -139,4 +158,14 @@ func (s *shard) nextWitness(t *term, k *termKey) witness {
 	}
 	place := s.entry(s.ids.ref(id)).placeOfTag(k.text)
 	return witness(id | uint32(place)<<witnessShift)
+}
+
+// touchTerm loads the slot where a term wants to be, and returns where the
+// term's ids are, if they have a chunk: a hint, as with table.touch.
+func (t *terms) touchTerm(hash uint32) ref {
+	p := t.probe(hash)
+	if x := termAt(&p); x.hash == hash && x.len() > 1 {
+		return x.ids
+	}
+	return 0
 }

@@ -1,0 +1,150 @@
+package index
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"darboux/handlers/riemann"
+)
+
+// turnMsgs is how many Msgs one side of a comparison works before the other has
+// its turn.
+const turnMsgs = 100
+
+// msgs makes ahead what a turn works, so that making it isn't measured.
+type msgs struct {
+	feed   *feed
+	bodies [turnMsgs][]byte
+	per    int // events a Msg
+}
+
+func (m *msgs) make() {
+	for i := range m.bodies {
+		m.bodies[i] = append(m.bodies[i][:0], m.feed.msg(m.per)...)
+	}
+}
+
+// each walks all Msgs and returns the CPU time that f took with their events, the
+// walk included.
+func (m *msgs) each(tb testing.TB, view *riemann.Msg, f func(events []riemann.Event)) time.Duration {
+	start := threadCPU(tb)
+	for _, body := range m.bodies {
+		if err := view.Parse(body, 0); err != nil {
+			tb.Fatal(err)
+		}
+		for view.Next() {
+			f(view.Events)
+		}
+	}
+	return threadCPU(tb) - start
+}
+
+// BenchmarkBesideStructs updates entries of the index and of the map of structs
+// in turns. ns are of CPU time, and the walk and the hash are in both.
+func BenchmarkBesideStructs(b *testing.B) {
+	const entries = 1_000_000
+	x, ref := New(Config{DefaultTTL: 60}), newStructs()
+	defer x.Close()
+	newFeed(entries, 20, 1).fill(b, x, feedMicros)
+	fillStructs(b, ref, entries)
+	refused := make([]bool, 100)
+	var view riemann.Msg
+	for _, per := range []int{1, 10, 100} {
+		b.Run(fmt.Sprintf("entries=%d/per=%d", entries, per), func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			m := msgs{feed: newFeed(entries, 20, 2), per: per}
+			var ours, theirs time.Duration
+			rounds := 0
+			for b.Loop() {
+				m.make()
+				ours += m.each(b, &view, func(events []riemann.Event) { x.Apply(events, feedMicros, refused) })
+				theirs += m.each(b, &view, func(events []riemann.Event) { ref.apply(events, feedMicros) })
+				rounds++
+			}
+			n := float64(rounds * turnMsgs * per)
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(float64(ours)/n, "index-ns/event")
+			b.ReportMetric(float64(theirs)/n, "structs-ns/event")
+			b.ReportMetric(float64(theirs)/float64(ours), "x-faster")
+		})
+	}
+}
+
+func fillStructs(tb testing.TB, s *structs, entries int) {
+	f := newFeed(entries, 20, 1)
+	var m riemann.Msg
+	for first := 0; first < entries; first += 100 {
+		if err := m.Parse(f.run(first, 100), 0); err != nil {
+			tb.Fatal(err)
+		}
+		for m.Next() {
+			s.apply(m.Events, feedMicros)
+		}
+	}
+}
+
+// BenchmarkApply updates entries, and counts allocations.
+func BenchmarkApply(b *testing.B) {
+	const entries, per = 1_000_000, 100
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	x := New(Config{DefaultTTL: 60})
+	defer x.Close()
+	newFeed(entries, 20, 1).fill(b, x, feedMicros)
+	refused := make([]bool, per)
+	var view riemann.Msg
+	m := msgs{feed: newFeed(entries, 20, 2), per: per}
+	var spent time.Duration
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i += turnMsgs * per {
+		m.make()
+		spent += m.each(b, &view, func(events []riemann.Event) { x.Apply(events, feedMicros, refused) })
+	}
+	b.ReportMetric(float64(spent)/float64(b.N), "ns-cpu/event")
+}
+
+// BenchmarkTwoGoroutines compares the rate of two goroutines with that of one, in
+// turns, by the wall clock.
+func BenchmarkTwoGoroutines(b *testing.B) {
+	const entries, per = 1_000_000, 100
+	x := New(Config{DefaultTTL: 60})
+	defer x.Close()
+	newFeed(entries, 20, 1).fill(b, x, feedMicros)
+	var sides [2]struct {
+		msgs msgs
+		view riemann.Msg
+	}
+	for i := range sides {
+		sides[i].msgs = msgs{feed: newFeed(entries, 20, uint64(i)), per: per}
+	}
+	turn := func(goroutines int) time.Duration {
+		for i := range sides {
+			sides[i].msgs.make()
+		}
+		start := time.Now()
+		var done sync.WaitGroup
+		for i := range goroutines {
+			done.Go(func() {
+				refused := make([]bool, per)
+				runtime.LockOSThread()
+				for range 10 {
+					sides[i].msgs.each(b, &sides[i].view, func(events []riemann.Event) { x.Apply(events, feedMicros, refused) })
+				}
+			})
+		}
+		done.Wait()
+		return time.Since(start)
+	}
+	var one, two time.Duration
+	for b.Loop() {
+		one += turn(1)
+		two += turn(2)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(2*float64(one)/float64(two), "x-one")
+}
