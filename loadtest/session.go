@@ -164,7 +164,8 @@ func (s *session) judgeStop(d *result.Document, out *run.Outcome) {
 		AtS: float64(out.Stopped.At) / 1e9, Connects: out.Connects.Opened - out.Stopped.Opened,
 		Accounted: after.Balanced(), After: result.Difference(after, before),
 	}
-	if ended, byItself := s.server.Stop(s.o.grace); byItself {
+	// A second signal would end it at once, whatever it still has to answer.
+	if ended, byItself := s.server.Await(s.o.grace); byItself {
 		took := ended.Sub(s.stopAt).Seconds()
 		stop.TookS = &took
 	}

@@ -145,10 +145,15 @@ func (s *Server) Terminate() {
 	}
 }
 
-// Stop asks it to stop and waits; after grace it is killed. It returns when the
-// process ended, and whether it did so by itself.
+// Stop asks it to stop and waits as Await does.
 func (s *Server) Stop(grace time.Duration) (at time.Time, byItself bool) {
 	s.Terminate()
+	return s.Await(grace)
+}
+
+// Await waits for the end of a server that was told to stop; after grace it is
+// killed. It returns when the process ended, and whether it did so by itself.
+func (s *Server) Await(grace time.Duration) (at time.Time, byItself bool) {
 	select {
 	case <-s.ended:
 		return s.endedAt, true
