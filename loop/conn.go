@@ -85,6 +85,7 @@ type Conn struct {
 	unsent  int           // bytes in replies
 	full    bool          // true exactly when the kernel would not take more
 
+	short     int // bytes that it waits for in the line for memory
 	held      int // bytes counted for this connection: in, the burst's frames, unsent
 	places    [lines]*list.Element
 	datagrams bool   // it is a UDP socket

@@ -16,11 +16,15 @@ func (l *Loop) holdShare(n int) {
 	}
 }
 
-// feed lets those who wait for memory read again, in the order of their coming,
-// while a read of any of them would find room.
+// feed lets those who wait for memory read again, in the order of their coming, while
+// there is what they wait for.
 func (l *Loop) feed() {
-	for l.lines[forMemory].Len() > 0 && l.hasShare(readSize) {
-		c := l.first(forMemory)
+	for e := l.lines[forMemory].Front(); e != nil; e = l.lines[forMemory].Front() {
+		c := e.Value.(*Conn)
+		if !l.hasShare(c.short) {
+			return
+		}
+		l.dequeue(forMemory, c)
 		l.setPaused(c, memory, false)
 		l.review(c)
 	}
@@ -38,13 +42,14 @@ func (l *Loop) ownRoom(c *Conn) int {
 }
 
 // hasOwnRoom reports whether a connection paused at its own budget is to be read
-// again: the frame that has begun must fit. One that is too large for the budget has its
-// room from the reserve.
+// again: the rest of the frame that has begun must fit, or else enough to be worth a
+// call. A frame that is too large for the budget has its room from the reserve.
 func (l *Loop) hasOwnRoom(c *Conn) bool {
+	missing := c.need - len(c.unread())
 	switch {
-	case c.need > l.cfg.connRoom():
-		return true
-	case c.need > 0:
+	case c.reserved, missing > 0 && c.need > l.cfg.connRoom():
+		return missing > 0
+	case missing > 0:
 		return l.ownRoom(c) >= sizeFor(c.need)-len(c.unread())
 	}
 	return l.ownRoom(c) >= leastRead
@@ -64,23 +69,30 @@ func (c *Conn) inHeld() int {
 // connection's own budget or the share is used up. The reserve serves claims in
 // their order and each one can be completed, so no two frames wait for each other.
 func (l *Loop) roomToRead(c *Conn) []byte {
-	if c.claim != nil || c.need > l.cfg.connRoom() {
+	begun := c.need > len(c.unread())
+	switch {
+	case c.claim != nil, begun && c.need > l.cfg.connRoom():
 		return l.roomInReserve(c)
-	}
-	if size := sizeFor(c.need); c.need > cap(c.in)-c.inOff {
-		if size-len(c.unread()) > l.ownRoom(c) {
-			l.setPaused(c, ownBudget, true)
-			return nil
-		}
-		if !l.hasShare(size) && c.held+size > Floor {
-			return l.roomInReserve(c)
-		}
-		l.resize(c, c.need)
-	}
-	if c.need > len(l.scratch) {
+	case begun && c.need > cap(c.in)-c.inOff:
+		return l.roomForFrame(c)
+	case begun && c.need > len(l.scratch):
 		return c.in[len(c.in):cap(c.in)]
 	}
 	return l.roomInScratch(c)
+}
+
+// roomForFrame gives the frame that has begun a buffer for its whole length.
+func (l *Loop) roomForFrame(c *Conn) []byte {
+	size := sizeFor(c.need)
+	if size-len(c.unread()) > l.ownRoom(c) {
+		l.setPaused(c, ownBudget, true)
+		return nil
+	}
+	if !l.hasShare(size) && c.held+size > Floor {
+		return l.roomInReserve(c)
+	}
+	l.resize(c, c.need)
+	return l.roomToRead(c)
 }
 
 // roomInScratch returns as much of the scratch buffer as the budgets have room for.
@@ -93,19 +105,22 @@ func (l *Loop) roomInScratch(c *Conn) []byte {
 		l.setPaused(c, ownBudget, true)
 		return nil
 	}
-	if l.hasShare(sizeFor(len(c.unread()) + room)) {
+	growth := sizeFor(len(c.unread())+room) - c.inHeld()
+	if growth <= 0 || l.hasShare(growth) {
 		return l.scratch[:room]
 	}
 	room = max(cap(c.in)-len(c.in), Floor-c.held)
 	if room <= 0 {
-		l.waitForMemory(c)
+		l.waitForMemory(c, growth)
 		return nil
 	}
 	return l.scratch[:min(room, len(l.scratch))]
 }
 
-func (l *Loop) waitForMemory(c *Conn) {
+// waitForMemory puts a connection in line for n bytes of the loop's share.
+func (l *Loop) waitForMemory(c *Conn, n int) {
 	l.setPaused(c, memory, true)
+	c.short = n
 	l.enqueue(forMemory, c)
 }
 
@@ -121,6 +136,9 @@ func (l *Loop) roomInReserve(c *Conn) []byte {
 			l.enqueue(forReserve, c)
 			return nil
 		}
+	}
+	if len(c.in) == c.need { // it is whole, and waits to be handed over
+		l.setPaused(c, ownBudget, true)
 	}
 	return c.in[len(c.in):c.need]
 }

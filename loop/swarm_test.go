@@ -39,7 +39,13 @@ type swarmClient struct {
 
 func newSwarm(t *testing.T, seed uint64, onLoop bool) *swarm {
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	once := func(most int) int { return rnd.IntN(2) * (1 + rnd.IntN(most)) }
+	troubled := rnd.IntN(3) > 0
+	once := func(most int) int {
+		if !troubled {
+			return 0
+		}
+		return rnd.IntN(2) * (1 + rnd.IntN(most))
+	}
 	s := &swarm{t: t, rnd: rnd, worker: &toyWorker{slices: rnd.IntN(2) * rnd.IntN(3)}}
 	s.worker.wait = func(b *frame.Burst) bool {
 		if rnd.IntN(2) == 0 {
@@ -223,7 +229,12 @@ func (s *swarm) deliver() {
 		return
 	}
 	if ev := s.poller.due(c.fakeSocket); ev != 0 {
+		waiting := len(c.toServer)
 		s.loop.onEvent(c.fd, ev)
+		if again := s.poller.due(c.fakeSocket) & evReadable; s.kernel.odds == (fakeOdds{}) && !c.closed &&
+			ev&evReadable != 0 && again != 0 && waiting > 0 && waiting == len(c.toServer) {
+			s.t.Fatalf("an event without effect would come for ever: %s", s.describeOne(c))
+		}
 	}
 	if c.closed {
 		delete(s.poller.interests, c.fd)
@@ -279,13 +290,19 @@ func (s *swarm) describe() string {
 	var b bytes.Buffer
 	for i, c := range s.clients {
 		if !c.ended && !c.isReset {
-			fmt.Fprintf(&b, "client %d fd %d: %d to send, %d to read, got %d bytes; ", i, c.fd, len(c.unsent), len(c.toServer), len(c.received))
-			if lc := s.loop.conn(c.fd); lc != nil {
-				fmt.Fprintf(&b, "state %d paused %b interest %d where %d held %d unsent %d unread %d need %d; ", lc.state, lc.paused, lc.interest, lc.where, lc.held, lc.unsent, len(lc.unread()), lc.need)
-			}
+			fmt.Fprintf(&b, "client %d: %s; ", i, s.describeOne(c))
 		}
 	}
 	return b.String()
+}
+
+func (s *swarm) describeOne(c *swarmClient) string {
+	text := fmt.Sprintf("fd %d: %d to send, %d to read, got %d bytes", c.fd, len(c.unsent), len(c.toServer), len(c.received))
+	if lc := s.loop.conn(c.fd); lc != nil {
+		text += fmt.Sprintf(", state %d paused %b interest %d where %d held %d unsent %d unread %d need %d",
+			lc.state, lc.paused, lc.interest, lc.where, lc.held, lc.unsent, len(lc.unread()), lc.need)
+	}
+	return text
 }
 
 // replies counts the whole replies that the client got. They must be those to its
