@@ -29,6 +29,7 @@ func (s *session) document(out *run.Outcome) *measured {
 	d.Latency = latency(&out.Total, ok, s.load)
 	d.Rates = s.rates(out)
 	d.ClientCost = s.clientCost(&d.Rates)
+	d.ClientCost.StallMax = out.Stall
 	d.ServerCost = s.serverCost(&d.Rates)
 	d.Warnings = warnings(d, out)
 	return &measured{d, ok}
@@ -148,6 +149,7 @@ func build() result.Build {
 const (
 	nearlyAll    = 0.9                   // of its cores
 	lagTooLong   = 10 * time.Millisecond // p99 that a runnable goroutine waits
+	stallTooLong = 50 * time.Millisecond // once
 	tooManyLate  = 0.01                  // of the sends
 	machineFull  = 0.95                  // of all cores
 	mostByClient = 0.5                   // of the CPU that a full machine spends
@@ -166,9 +168,12 @@ func warnings(d *result.Document, out *run.Outcome) []string {
 	case c.MachineBusy > machineFull:
 		add("the machine was %.0f %% busy: client and server compete for its cores, so latencies include waiting for them", 100*c.MachineBusy)
 	}
-	if lag := time.Duration(c.SchedLagP99); lag > lagTooLong {
+	if c.SchedLagP99 > int64(lagTooLong) {
 		c.Bottleneck = true
 		add("the client's own goroutines waited %s (p99) for a core: latencies include that", report.Duration(c.SchedLagP99))
+	}
+	if stall := max(c.StallMax, c.GCPauseMax); stall > int64(stallTooLong) {
+		add("the client itself stood still for %s: the slowest latencies may be its own", report.Duration(stall))
 	}
 	if p := d.Pacing; p != nil && float64(p.Late) > tooManyLate*float64(p.Due) {
 		add("%d of %d requests were sent more than %s late: the server, --outstanding or the client held them back", p.Late, p.Due, report.Duration(p.LateAfter))

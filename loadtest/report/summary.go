@@ -132,8 +132,8 @@ func requests(b *bytes.Buffer, d *result.Document) {
 
 func costs(b *bytes.Buffer, d *result.Document) {
 	c := &d.ClientCost
-	fmt.Fprintf(b, "client: %.2f cores, %s ns a Msg, %d collections (pause at most %s), scheduling lag p99 %s, max %s; machine %.0f %% busy\n",
-		c.Cores, maybe(c.PerMsg, "%.0f"), c.GCs, Duration(c.GCPauseMax), Duration(c.SchedLagP99), Duration(c.SchedLagMax), 100*c.MachineBusy)
+	fmt.Fprintf(b, "client: %.2f cores, %s ns a Msg, %d collections (pause at most %s), scheduling lag p99 %s, max %s, stood still %s at most; machine %.0f %% busy\n",
+		c.Cores, maybe(c.PerMsg, "%.0f"), c.GCs, Duration(c.GCPauseMax), Duration(c.SchedLagP99), Duration(c.SchedLagMax), Duration(c.StallMax), 100*c.MachineBusy)
 	if s := d.ServerCost; s != nil {
 		fmt.Fprintf(b, "server: %.2f cores, %s CPU s per million events, %s per million Msgs, %s resident, %s at most\n",
 			s.Cores, maybe(s.PerMEvents, "%.3g"), maybe(s.PerMMsgs, "%.3g"), Bytes(float64(s.RSS)), Bytes(float64(s.PeakRSS)))

@@ -233,6 +233,7 @@ type ClientCost struct {
 	GCPauseMax  int64    `json:"gc_pause_max"`   // ns
 	SchedLagP99 int64    `json:"sched_lag_p99"`  // ns a runnable goroutine waited
 	SchedLagMax int64    `json:"sched_lag_max"`  // ns
+	StallMax    int64    `json:"stall_max"`      // ns that the client slept longer than it meant to
 	Allocs      *float64 `json:"allocs_per_msg"` // null without replies
 	PeakRSS     int64    `json:"peak_rss_bytes"`
 	Procs       int      `json:"gomaxprocs"`

@@ -17,6 +17,7 @@ type Outcome struct {
 	Total       measure.Total
 	Connects    result.Connects
 	Pacing      *result.Pacing // nil: closed loop
+	Stall       int64          // ns that this program slept longer than it meant to, at most
 	Series      []result.Second
 	Outstanding []result.Sample
 	Side        *result.Side // nil: none
@@ -135,7 +136,7 @@ func (r *state) conclude(out *Outcome) {
 		Unasked: r.unasked.Load(),
 	}
 	out.Errors = r.errors.list()
-	out.Stopped = r.stoppedAt
+	out.Stopped, out.Stall = r.stoppedAt, r.stall
 	if r.pacer != nil {
 		out.Pacing = r.pacer.result(r.highest.Load())
 	}

@@ -24,6 +24,7 @@ type state struct {
 
 	cancelDials func()     // ends connects under way and pauses between them
 	stoppedAt   *StoppedAt // written by steer
+	stall       int64      // ns that steer woke too late at most, in the window
 	endedAt     int64      // when all lanes had ended; written before that is told
 
 	ending   atomic.Bool  // nothing more is sent

@@ -32,7 +32,18 @@ func (r *state) steer(ctx context.Context, o *observer, done <-chan struct{}) {
 		}
 		o.look(now)
 		r.turn(ctx, now)
-		r.sleeper.Sleep(min(time.Duration(min(o.next(), watchAt)-r.now()), longestTick))
+		r.sleep(min(o.next(), watchAt))
+	}
+}
+
+// sleep waits for a moment, but no longer than a tick, and notes how much too
+// late it woke: then the whole program did.
+func (r *state) sleep(until int64) {
+	now := r.now()
+	until = min(until, now+int64(longestTick))
+	r.sleeper.Sleep(time.Duration(until - now))
+	if woke := r.now(); until > now && r.meter.Window().Has(woke) {
+		r.stall = max(r.stall, woke-until)
 	}
 }
 
