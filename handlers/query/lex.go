@@ -68,8 +68,8 @@ func (l *lexer) next() token {
 		return l.token(tokenRight)
 	case c == '"':
 		return l.quoted()
-	case l.operator() > 0:
-		l.pos += l.operator()
+	case l.operator(0) > 0:
+		l.pos += l.operator(0)
 		t := l.token(tokenOperator)
 		l.skipOdd()
 		return t
@@ -114,10 +114,11 @@ func (l *lexer) look(n int) byte {
 	return l.text[l.pos+n]
 }
 
-// operator is the length of the operator at hand, 0 if it is none.
-func (l *lexer) operator() int {
-	second := l.look(1)
-	switch l.look(0) {
+// operator is the length of the operator n behind the byte at hand, 0 if there is
+// none.
+func (l *lexer) operator(n int) int {
+	second := l.look(n + 1)
+	switch l.look(n) {
 	case '=':
 		if second == '~' {
 			return 2
@@ -219,7 +220,7 @@ func (l *lexer) digitsAt(n int) bool {
 
 // name reads a name or a keyword.
 func (l *lexer) name() token {
-	for l.pos < len(l.text) && l.operator() == 0 {
+	for l.pos < len(l.text) && l.operator(0) == 0 {
 		c := l.text[l.pos]
 		if !isNameByte(c) && !isDigit(c) && !l.colon() {
 			break
@@ -227,7 +228,7 @@ func (l *lexer) name() token {
 		l.pos++
 	}
 	t := l.token(tokenName)
-	if l.operator() > 0 {
+	if l.operator(0) > 0 {
 		t.text = strings.TrimRightFunc(t.text, isOddBlank)
 		if t.text == "" {
 			return l.next()
@@ -245,7 +246,7 @@ func (l *lexer) colon() bool {
 		return false
 	}
 	c := l.look(1)
-	return isDigit(c) || isNameByte(c) && c != '=' && c != '<' && c != '>'
+	return isDigit(c) || isNameByte(c) && l.operator(1) == 0
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == ',' }

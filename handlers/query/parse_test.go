@@ -115,6 +115,8 @@ func TestParseErrors(t *testing.T) {
 		{`a)`, `at 2: expected "and", "or" or the end, found ")"`},
 		{`a and or b`, `at 7: expected a field, a value, "not" or "(" after "and", found "or"`},
 		{`not`, `at 4: expected a field, a value, "not" or "(" after "not", found the end`},
+		{`a:!=0`, `at 2: expected "and", "or" or the end, found ":"`},
+		{`a:=0`, `at 2: expected "and", "or" or the end, found ":"`},
 		{`a::b`, `at 2: expected "and", "or" or the end, found ":"`},
 		{`host = "abc`, `at 8: expected a string with a closing quote, found "\"abc"`},
 		{`metric = 1l`, `at 10: expected an integer without l behind it, found "1l"`},
