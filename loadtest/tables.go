@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"darboux/loadtest/proc"
@@ -139,6 +141,22 @@ func markdown(page *report.Page, w io.Writer) error {
 	return err
 }
 
+// documents are all runs; if nobody plots them, without their many samples.
+func documents(points []*point, bare bool) []*result.Document {
+	var runs []*result.Document
+	for _, p := range points {
+		for _, d := range p.runs {
+			if bare {
+				one := *d
+				one.Series, one.Outstanding, one.Spectrum = []result.Second{}, []result.Sample{}, []result.Point{}
+				d = &one
+			}
+			runs = append(runs, d)
+		}
+	}
+	return runs
+}
+
 // writeResults shows a page as text, and writes NAME.md, NAME.json and
 // NAME.html if a name is given.
 func writeResults(page *report.Page, points []*point, name string, to streams) error {
@@ -148,16 +166,15 @@ func writeResults(page *report.Page, points []*point, name string, to streams) e
 	if name == "" {
 		return nil
 	}
-	var runs []*result.Document
-	for _, p := range points {
-		runs = append(runs, p.runs...)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
 	}
 	for _, f := range []struct {
 		suffix string
 		write  func(io.Writer) error
 	}{
 		{".md", func(w io.Writer) error { return markdown(page, w) }},
-		{".json", func(w io.Writer) error { return report.JSON(w, runs) }},
+		{".json", func(w io.Writer) error { return report.JSONLines(w, documents(points, len(page.Runs) == 0)) }},
 		{".html", page.HTML},
 	} {
 		if err := report.WriteFile(name+f.suffix, f.write); err != nil {

@@ -10,11 +10,30 @@ import (
 	"darboux/loadtest/result"
 )
 
-// JSON writes v, a document or several, indented.
-func JSON(w io.Writer, v any) error {
+// JSON writes a document, indented.
+func JSON(w io.Writer, d *result.Document) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
-	return e.Encode(v)
+	return e.Encode(d)
+}
+
+// JSONLines writes a JSON list of documents, each on a line of its own.
+func JSONLines(w io.Writer, runs []*result.Document) error {
+	for i, d := range runs {
+		b, err := json.Marshal(d)
+		if err != nil {
+			return err
+		}
+		before := ",\n"
+		if i == 0 {
+			before = "[\n"
+		}
+		if _, err := fmt.Fprintf(w, "%s%s", before, b); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "\n]\n")
+	return err
 }
 
 // ReadJSON reads a document that JSON wrote.
