@@ -50,12 +50,6 @@ func listen(s Store) map[string][]string {
 	return told
 }
 
-// both calls f with the index and with the model.
-func (p *pair) both(f func(s Store)) {
-	f(p.real)
-	f(p.model)
-}
-
 // contents are all events that match, as fields of a Msg, sorted. The search is
 // done in slices of that many entries.
 func contents(s Store, q Matcher, slice, limit int) []string {
@@ -191,7 +185,8 @@ func equalsModel(t *rapid.T, cfg Config, most int) {
 		"search": func(t *rapid.T) {
 			p.compare(t, someQueries[rapid.IntRange(0, len(someQueries)-1).Draw(t, "query")])
 		},
-		"": p.check,
+		"snapshot": p.snapshotKeepsAll,
+		"":         p.check,
 	})
 	p.compare(t, matchAll{})
 }

@@ -1,0 +1,275 @@
+package index
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"darboux/handlers/riemann"
+)
+
+// Damage says where and why a snapshot is not whole.
+type Damage struct {
+	Path   string
+	Offset int64 // of the frame that is not whole
+	Reason string
+}
+
+func (d *Damage) Error() string {
+	return fmt.Sprintf("snapshot %s is damaged at byte %d: %s", d.Path, d.Offset, d.Reason)
+}
+
+// Loaded is what was loaded.
+type Loaded struct {
+	Events  int64 // taken into the store
+	Refused int64 // refused by a limit of the store; see Store.WhyRefused
+}
+
+// Load puts the entries of a snapshot into a store, which takes no others
+// meanwhile. What has expired since is there until Expire runs. Each frame is
+// verified before anything of it is taken; if one is not whole, or the file ends
+// too soon, the error is a *Damage, and the frames before it are in the store. A
+// file that is not there is an error that wraps fs.ErrNotExist. Load ends early
+// with ctx.
+func (s *Snapshot) Load(ctx context.Context, store Store, now int64) (Loaded, error) {
+	file, err := s.files().Open(s.Path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return Loaded{}, err
+		}
+		return Loaded{}, fmt.Errorf("snapshot %s: %w", s.Path, err)
+	}
+	size, err := file.Size()
+	if err == nil {
+		r := snapshotReader{in: bufio.NewReader(file), path: s.Path, size: size}
+		l := loader{store: store, now: now}
+		err = l.loadAll(ctx, &r)
+		return Loaded{l.taken.Load(), l.refused.Load()}, errors.Join(err, file.Close())
+	}
+	return Loaded{}, errors.Join(err, file.Close())
+}
+
+// loader gives frames to goroutines that put their events into the store: their
+// order does not matter, as no key comes twice.
+type loader struct {
+	store          Store
+	now            int64
+	frames         chan []byte
+	taken, refused atomic.Int64
+}
+
+func (l *loader) loadAll(ctx context.Context, r *snapshotReader) error {
+	l.frames = make(chan []byte, 4)
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(l.take)
+	}
+	err := l.read(ctx, r)
+	close(l.frames)
+	all.Wait()
+	return err
+}
+
+func (l *loader) read(ctx context.Context, r *snapshotReader) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		frame, err := r.next()
+		if err != nil || frame == nil {
+			return err
+		}
+		l.frames <- frame
+	}
+}
+
+// take puts the events of frames into the store until there are no more.
+func (l *loader) take() {
+	var m riemann.Msg
+	var refused []bool
+	var stored []riemann.Event
+	for frame := range l.frames {
+		if err := m.Parse(frame, 0); err != nil {
+			panic("BUG: a frame that was verified is damaged: " + err.Error())
+		}
+		for m.Next() {
+			stored = stored[:0]
+			for i := range m.Events {
+				var e riemann.Event
+				if err := parseKept(&e, m.Events[i].Raw); err != nil {
+					panic("BUG: an event that was verified is damaged: " + err.Error())
+				}
+				stored = append(stored, e)
+			}
+			refused = append(refused[:0], make([]bool, len(stored))...)
+			n := l.store.Apply(stored, l.now, refused)
+			l.refused.Add(int64(n))
+			l.taken.Add(int64(len(stored) - n))
+		}
+	}
+}
+
+// snapshotReader reads frames and verifies them.
+type snapshotReader struct {
+	in     *bufio.Reader
+	path   string
+	size   int64 // of the file
+	offset int64 // of the frame at hand
+	sum    uint32
+	events int64
+	frames int
+	msg    riemann.Msg
+}
+
+func (r *snapshotReader) damage(format string, args ...any) error {
+	return &Damage{r.path, r.offset, fmt.Sprintf(format, args...)}
+}
+
+// next is the body of the next frame with events, without marks; nil behind the
+// last.
+func (r *snapshotReader) next() ([]byte, error) {
+	for {
+		body, err := r.readFrame()
+		if err != nil {
+			return nil, err
+		}
+		rest, err := r.checkSum(body)
+		if err != nil {
+			return nil, err
+		}
+		events, last, err := r.checkFrame(rest)
+		if err != nil {
+			return nil, err
+		}
+		r.offset += int64(riemann.HeaderSize + len(body))
+		r.frames++
+		switch {
+		case last && r.offset != r.size:
+			return nil, r.damage("%d bytes follow the last frame", r.size-r.offset)
+		case last:
+			return nil, nil
+		case events:
+			return rest, nil
+		}
+	}
+}
+
+func (r *snapshotReader) readFrame() ([]byte, error) {
+	var header [riemann.HeaderSize]byte
+	if n, err := io.ReadFull(r.in, header[:]); err != nil {
+		if err == io.EOF {
+			return nil, r.damage("the file ends without its last frame")
+		}
+		return nil, r.readError(err, "the file ends after %d of the %d bytes of a length", n, len(header))
+	}
+	length := int64(binary.BigEndian.Uint32(header[:]))
+	if left := r.size - r.offset - riemann.HeaderSize; length > left {
+		return nil, r.damage("the frame should have %d bytes, but the file has only %d more", length, left)
+	}
+	body := make([]byte, length)
+	if n, err := io.ReadFull(r.in, body); err != nil {
+		return nil, r.readError(err, "the file ends after %d of the %d bytes of a frame", n, length)
+	}
+	return body, nil
+}
+
+func (r *snapshotReader) readError(err error, format string, args ...any) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return r.damage(format, args...)
+	}
+	return fmt.Errorf("snapshot %s, at byte %d: %w", r.path, r.offset, err)
+}
+
+// sumTag stands before a checksum.
+var sumTag = protowire.AppendTag(nil, sumMark, protowire.Fixed32Type)
+
+// checkSum verifies a frame's checksum and returns what stands before it.
+func (r *snapshotReader) checkSum(body []byte) ([]byte, error) {
+	rest := body[:max(0, len(body)-sumSize)]
+	mark := body[len(rest):]
+	if len(mark) < sumSize || !bytes.HasPrefix(mark, sumTag) {
+		return nil, r.damage("the frame of %d bytes has no checksum", len(body))
+	}
+	r.sum = crc32.Update(r.sum, castagnoli, rest)
+	if want := binary.LittleEndian.Uint32(mark[len(sumTag):]); r.sum != want {
+		return nil, r.damage("the checksum is %08x, but the frame of %d bytes says %08x", r.sum, len(body), want)
+	}
+	return rest, nil
+}
+
+// checkFrame verifies what a frame says, and reports whether it has events and
+// whether it is the last.
+func (r *snapshotReader) checkFrame(b []byte) (events, last bool, err error) {
+	if err := r.msg.Parse(b, 0); err != nil {
+		return false, false, r.damage("%v", err)
+	}
+	if r.msg.Count > 0 {
+		return true, false, r.checkEvents()
+	}
+	num, typ, n := protowire.ConsumeTag(b)
+	switch {
+	case n > 0 && r.frames == 0 && num == snapshotMark && typ == protowire.BytesType:
+		if name, _ := protowire.ConsumeString(b[n:]); name != snapshotName {
+			return false, false, r.damage("it is a %q, but only a %q can be read", name, snapshotName)
+		}
+		return false, false, nil
+	case n > 0 && r.frames > 0 && num == countMark && typ == protowire.VarintType:
+		if count, _ := protowire.ConsumeVarint(b[n:]); count != uint64(r.events) {
+			return false, false, r.damage("the file has %d events, but its last frame says %d", r.events, count)
+		}
+		return false, true, nil
+	}
+	return false, false, r.damage("the frame has no events and is neither the first nor the last")
+}
+
+func (r *snapshotReader) checkEvents() error {
+	if r.frames == 0 {
+		return r.damage("the file does not begin as a snapshot does")
+	}
+	var e riemann.Event
+	for r.msg.Next() {
+		for i := range r.msg.Events {
+			if err := parseKept(&e, r.msg.Events[i].Raw); err != nil {
+				return r.damage("event %d of the file: %v", r.events, err)
+			}
+			r.events++
+		}
+	}
+	return nil
+}
+
+// keptTag stands before what was kept of an event. Its value takes at most three
+// bytes.
+var keptTag = protowire.AppendTag(nil, keptMark, protowire.VarintType)
+
+var errNoKept = errors.New("it lacks the field that says what its client had set")
+
+// parseKept views an event of a snapshot, b, as stored.
+func parseKept(e *riemann.Event, b []byte) error {
+	for n := 1; n <= 3; n++ {
+		at := len(b) - n - len(keptTag)
+		if at < 0 {
+			break
+		}
+		kept, size := protowire.ConsumeVarint(b[at+len(keptTag):])
+		if size != n || !bytes.HasPrefix(b[at:], keptTag) {
+			continue
+		}
+		if riemann.Fields(kept)&riemann.IsStored == 0 || kept > uint64(^riemann.Fields(0)) {
+			return errNoKept
+		}
+		return e.ParseStored(b[:at], riemann.Fields(kept))
+	}
+	return errNoKept
+}
