@@ -87,7 +87,7 @@ func (l *Loop) fill(c *Conn, cut frame.Cut) {
 		l.dequeue(silent, c)
 	}
 	rest := c.unread()[cut.Bytes:]
-	if len(rest) > cut.Bytes {
+	if !c.reserved && len(rest) > cut.Bytes {
 		b.Store = append(l.buffers.get(cut.Bytes), c.unread()[:cut.Bytes]...)
 		b.In = b.Store
 		l.hold(c, cap(b.Store))
@@ -126,7 +126,7 @@ func (l *Loop) newBurst() *frame.Burst {
 func (l *Loop) push(c *Conn) {
 	b := c.burst
 	b.Start()
-	b.Window = Window - c.unsent
+	b.Window, b.Unsent = Window-c.unsent, c.unsent
 	c.where = out
 	l.tally.add(burstsPushed, 1)
 	l.tally.add(burstsOut, 1)

@@ -159,6 +159,10 @@ func (l *Loop) review(c *Conn) {
 	if c.paused&ownBudget != 0 && l.hasOwnRoom(c) {
 		l.setPaused(c, ownBudget, false)
 	}
+	if c.places[forMemory] != nil && c.need > len(c.unread()) {
+		l.dequeue(forMemory, c) // a frame has begun meanwhile: its room may come from the reserve
+		l.setPaused(c, memory, false)
+	}
 	l.setDeadline(c)
 	want := c.want()
 	if want == c.interest {
