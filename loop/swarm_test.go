@@ -2,6 +2,7 @@ package loop
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -409,10 +410,13 @@ func (s *swarm) settleBursts() {
 	}
 }
 
+// seeds is how many swarms a test runs, each on loops with and without handlers.
+var seeds = flag.Uint64("seeds", 25, "swarms to run")
+
 // Whatever the kernel answers, every frame of a connection is answered once and in
 // order, or the connection is closed; nothing is left over.
 func TestSwarm(t *testing.T) {
-	for seed := range uint64(25) {
+	for seed := range *seeds {
 		for _, onLoop := range []bool{false, true} {
 			t.Run(fmt.Sprintf("seed=%d,onLoop=%v", seed, onLoop), func(t *testing.T) {
 				s := newSwarm(t, seed, onLoop)
