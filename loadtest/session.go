@@ -50,7 +50,7 @@ func measureOnce(ctx context.Context, o *options, progress io.Writer) (*measured
 	}
 	dial := wire.DialTCP(s.address, o.timeout)
 	if o.fill {
-		if err := run.Fill(ctx, dial, load); err != nil {
+		if err := run.Fill(ctx, dial, load, o.timeout); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +66,8 @@ func measureOnce(ctx context.Context, o *options, progress io.Writer) (*measured
 	}
 	m := s.document(out)
 	if o.verify {
-		m.Verify = verify.Index(ctx, dial, load, s.book)
+		// What was measured until an interrupt is worth verifying, too.
+		m.Verify = verify.Index(context.WithoutCancel(ctx), dial, load, s.book, o.timeout)
 	}
 	s.judgeStop(m.Document, out)
 	promises(o, m.Document)

@@ -17,20 +17,18 @@ func JSON(w io.Writer, d *result.Document) error {
 	return e.Encode(d)
 }
 
-// JSONLines writes a JSON list of documents, each on a line of its own.
+// JSONLines writes a JSON list of documents, at least one, each on a line of its own.
 func JSONLines(w io.Writer, runs []*result.Document) error {
-	for i, d := range runs {
+	before := "[\n"
+	for _, d := range runs {
 		b, err := json.Marshal(d)
 		if err != nil {
 			return err
 		}
-		before := ",\n"
-		if i == 0 {
-			before = "[\n"
-		}
 		if _, err := fmt.Fprintf(w, "%s%s", before, b); err != nil {
 			return err
 		}
+		before = ",\n"
 	}
 	_, err := io.WriteString(w, "\n]\n")
 	return err

@@ -13,26 +13,29 @@ import (
 const fillAtOnce = 16
 
 // Fill sends each key of w once, so that queries have something to find. Every
-// Msg must be acknowledged.
-func Fill(ctx context.Context, dial wire.Dial, w *workload.Workload) error {
+// Msg must be acknowledged, within timeout of its sending.
+func Fill(ctx context.Context, dial wire.Dial, w *workload.Workload, timeout time.Duration) error {
 	conn, err := dial(ctx)
 	if err != nil {
 		return fmt.Errorf("filling the index: %w", err)
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	guard := wire.NewGuard(ctx, conn, timeout)
+	defer guard.Stop()
 	var out []byte
 	in := make([]byte, readBuffer)
 	var replies wire.Replies
 	for from := 0; from < w.Keys(); from += fillAtOnce * w.Batch() {
 		var frames int
 		out, frames = w.AppendAll(out[:0], from, min(w.Keys(), from+fillAtOnce*w.Batch()), time.Now())
-		if _, err := conn.Write(out); err != nil {
-			return fmt.Errorf("filling the index: %w", err)
+		_, err := conn.Write(out)
+		if err == nil {
+			err = awaitAcks(conn, &replies, in, frames)
 		}
-		if err := awaitAcks(conn, &replies, in, frames); err != nil {
-			return fmt.Errorf("filling the index: %w", err)
+		if err != nil {
+			return fmt.Errorf("filling the index: %w", guard.Explain(err))
 		}
+		guard.Heard()
 	}
 	return nil
 }

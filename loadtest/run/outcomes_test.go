@@ -283,15 +283,18 @@ func TestFill(t *testing.T) {
 		frames := 0
 		s := &stub.Server{Serve: func(stub.Request) stub.Answer { frames++; return stub.Answer{Reply: stub.Ack} }}
 		w := plainLoad(t, 1, func(c *workload.Config) { c.Batch = 3 })
-		if err := Fill(t.Context(), s.Dial, w); err != nil || frames != 34 {
+		if err := Fill(t.Context(), s.Dial, w, time.Second); err != nil || frames != 34 {
 			t.Errorf("%d frames, %v", frames, err)
 		}
-		err := Fill(t.Context(), nth(20, stub.Answer{Reply: refusal}).Dial, w)
+		err := Fill(t.Context(), nth(20, stub.Answer{Reply: refusal}).Dial, w, time.Second)
 		if err == nil || !strings.Contains(err.Error(), "wrong") {
 			t.Errorf("a rejection is told as %v", err)
 		}
-		if err := Fill(t.Context(), nth(20, stub.Answer{Close: true}).Dial, w); err == nil {
+		if err := Fill(t.Context(), nth(20, stub.Answer{Close: true}).Dial, w, time.Second); err == nil {
 			t.Error("a closed connection is no error")
+		}
+		if err := Fill(t.Context(), nth(20, stub.Answer{After: time.Hour}).Dial, w, time.Second); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
+			t.Errorf("silence is told as %v", err)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"time"
 
 	"darboux/handlers/riemann/pb"
 	"darboux/loadtest/result"
@@ -25,11 +26,11 @@ const (
 )
 
 // Index asks the server behind dial for every host of w that was sent to and
-// compares its entries with the book. A connection that fails is told in the
-// result's Error.
-func Index(ctx context.Context, dial wire.Dial, w *workload.Workload, book *workload.Book) *result.Verify {
+// compares its entries with the book. Each answer must come within timeout. A
+// connection that fails is told in the result's Error.
+func Index(ctx context.Context, dial wire.Dial, w *workload.Workload, book *workload.Book, timeout time.Duration) *result.Verify {
 	c := &check{w: w, book: book, found: make([]bool, w.Keys())}
-	if err := c.ask(ctx, dial); err != nil {
+	if err := c.ask(ctx, dial, timeout); err != nil {
 		c.Error = err.Error()
 	}
 	for key, found := range c.found {
@@ -52,32 +53,41 @@ type check struct {
 	found []bool
 }
 
-func (c *check) ask(ctx context.Context, dial wire.Dial) error {
+func (c *check) ask(ctx context.Context, dial wire.Dial, timeout time.Duration) error {
 	conn, err := dial(ctx)
 	if err != nil {
 		return fmt.Errorf("to verify: %w", err)
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	guard := wire.NewGuard(ctx, conn, timeout)
+	defer guard.Stop()
 	in := bufio.NewReaderSize(conn, readAhead)
 	for host := range c.w.Hosts() {
 		if !c.sentTo(host) {
 			continue
 		}
 		query := fmt.Sprintf("host = %q", c.w.Host(host))
-		if _, err := conn.Write(workload.Query(query)); err != nil {
-			return fmt.Errorf("query %s: %w", query, err)
+		if err := c.askOne(conn, in, query); err != nil {
+			return fmt.Errorf("query %s: %w", query, guard.Explain(err))
 		}
-		reply, err := read(in)
-		if err != nil {
-			return fmt.Errorf("reply to %s: %w", query, err)
-		}
-		if !reply.GetOk() {
-			return fmt.Errorf("query %s is rejected: %s", query, reply.GetError())
-		}
-		for _, e := range reply.Events {
-			c.compare(e)
-		}
+		guard.Heard()
+	}
+	return nil
+}
+
+func (c *check) askOne(conn wire.Conn, in *bufio.Reader, query string) error {
+	if _, err := conn.Write(workload.Query(query)); err != nil {
+		return err
+	}
+	reply, err := read(in)
+	if err != nil {
+		return err
+	}
+	if !reply.GetOk() {
+		return fmt.Errorf("rejected: %s", reply.GetError())
+	}
+	for _, e := range reply.Events {
+		c.compare(e)
 	}
 	return nil
 }

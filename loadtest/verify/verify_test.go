@@ -78,7 +78,7 @@ func runAndVerify(t *testing.T, m *memory, metric string) *result.Verify {
 	if err != nil || out.Total.All.OK == 0 {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	return Index(t.Context(), s.Dial, w, book)
+	return Index(t.Context(), s.Dial, w, book, time.Minute)
 }
 
 func keepAll(int, *pb.Event) bool { return true }
@@ -134,11 +134,11 @@ func TestEntriesNeverSentAreUnknown(t *testing.T) {
 		w := load(t, "d")
 		book := workload.NewBook(w)
 		s := &stub.Server{Serve: m.serve}
-		if v := Index(t.Context(), s.Dial, w, book); !v.OK || v.Keys != 0 || s.Dials() != 1 {
+		if v := Index(t.Context(), s.Dial, w, book, time.Minute); !v.OK || v.Keys != 0 || s.Dials() != 1 {
 			t.Errorf("nothing sent: %+v", v)
 		}
 		w.Source(0, book).Append(new(workload.Outbox), 1) // sends, but not to all keys of its hosts
-		v := Index(t.Context(), s.Dial, w, book)
+		v := Index(t.Context(), s.Dial, w, book, time.Minute)
 		if v.Absent != 0 || v.Wrong != 0 {
 			t.Errorf("%+v", v)
 		}
@@ -155,9 +155,10 @@ func TestABrokenConnectionIsToldAndFails(t *testing.T) {
 			"rejects": {Reply: []byte{0, 0, 0, 2, 0x10, 0}},
 			"garbage": {Reply: []byte{0, 0, 0, 1, 0xff}},
 			"huge":    {Reply: []byte{0xff, 0, 0, 0}},
+			"silent":  {After: time.Hour},
 		} {
 			s := &stub.Server{Serve: func(stub.Request) stub.Answer { return answer }}
-			if v := Index(t.Context(), s.Dial, w, book); v.OK || !strings.Contains(v.Error, "load-") {
+			if v := Index(t.Context(), s.Dial, w, book, time.Minute); v.OK || !strings.Contains(v.Error, "load-") {
 				t.Errorf("%s: %+v", name, v)
 			}
 		}
