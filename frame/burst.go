@@ -43,6 +43,7 @@ type Burst struct {
 	Next   int              // offset in In of the first frame that is not answered
 	Out    []byte           // replies, appended by the Worker
 	Window int              // bytes in Out from which on the Worker begins no further frame
+	Unsent int              // bytes of earlier replies that the kernel had not taken when the burst was pushed
 	Peer   string           // the other side's address, for reports
 	Kind   int              // which of the Protocols the burst is of
 	Status Status           // the Worker's last word, set when the burst is given back
