@@ -3,7 +3,6 @@ package query
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -112,20 +111,6 @@ func TestCacheKeepsNothingOfTheText(t *testing.T) {
 	}
 }
 
-func TestCacheHitAllocatesNothing(t *testing.T) {
-	c := NewCache(10, 1<<20)
-	text := []byte(`state = "critical" and service =~ "disk%"`)
-	get := func() {
-		if _, err := c.Get(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	get()
-	if n := testing.AllocsPerRun(100, get); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 // TestCacheByMany lets goroutines ask for more queries than there is room for.
 func TestCacheByMany(t *testing.T) {
 	const goroutines, rounds, texts = 8, 2000, 40
@@ -147,56 +132,4 @@ func TestCacheByMany(t *testing.T) {
 	if s.Hits+s.Misses != goroutines*rounds || s.Entries > 20 || s.Hits == 0 || s.Evictions == 0 {
 		t.Errorf("%+v", s)
 	}
-}
-
-// TestSizeIsTrue compares Size with the memory that queries really take.
-func TestSizeIsTrue(t *testing.T) {
-	if raceEnabled {
-		t.Log("the race detector takes memory of its own: the sizes are checked without it")
-		return
-	}
-	for _, text := range []string{
-		`a`, `host = "a"`, `host = "a" and service = "b"`,
-		"a = 1" + strings.Repeat(` or host = "hhhhhhhhhhhhhhhhhhhhhhhh"`, 500),
-		strings.Repeat("not (", 400) + "a" + strings.Repeat(")", 400),
-		`a =~ "` + strings.Repeat("x%", 5000) + `"`,
-		`a ~= "` + strings.Repeat("a", 5000) + `"`,
-		`a ~= "` + strings.Repeat("(a|b)", 1000) + `"`,
-		`a ~= "(a[^b]){400}$"`,
-		`a ~= "` + strings.Repeat(`\\p{L}`, 70) + `"`,
-		strings.Repeat(`a ~= "x" or `, 300) + "b",
-	} {
-		q, err := Compile(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		took := memoryOf(t, text)
-		t.Logf("%7d bytes, Size %7d: %.40s", took, q.Size(), text)
-		if took > int64(q.Size())*5/4 {
-			t.Errorf("%.40s takes %d bytes, its Size is %d", text, took, q.Size())
-		}
-	}
-}
-
-// memoryOf is what a compiled query keeps, in bytes.
-func memoryOf(t *testing.T, text string) int64 {
-	t.Helper()
-	const copies = 20
-	kept := make([]*Query, copies)
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	for i := range kept {
-		q, err := Compile(strings.Clone(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept[i] = q
-	}
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	runtime.KeepAlive(kept)
-	return (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / copies
 }

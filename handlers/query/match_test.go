@@ -67,21 +67,3 @@ func TestSpansAreEnough(t *testing.T) {
 		t.Error("no match on the spans alone")
 	}
 }
-
-func TestMatchAllocatesNothing(t *testing.T) {
-	e := stored(t, typicalEvent(), 60)
-	for _, text := range []string{
-		`state = "critical" and service =~ "disk%"`, `service ~= "^disk[0-9]+$"`, `tagged "production"`,
-		`region = "eu-central" and region != datacenter`, `metric > 0.4 and ttl <= 60 and time > 1e9`,
-		`host = service or metric = ttl or tags = host`, `not description =~ "%used%free%"`, `metric = 1N or time < 1`,
-		`metric < 99999999999999999999N`, `region ~= "x" or nosuch`,
-	} {
-		q, err := Compile(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := testing.AllocsPerRun(100, func() { q.Match(e) }); n >= 1 {
-			t.Errorf("%s: %v allocations", text, n)
-		}
-	}
-}
