@@ -19,6 +19,15 @@ type owed struct {
 	largest int // bytes of the largest of those
 }
 
+// owe notes that the events of the Msg that was decoded last are to be applied.
+func (w *msgWorker) owe() {
+	w.owed = append(w.owed, owed{events: w.msg.Count, skipped: w.msg.Skipped, largest: w.msg.Largest})
+}
+
+// full reports whether the events at hand are to be applied before another Msg is
+// decoded.
+func (w *msgWorker) full() bool { return w.msg.Viewed() >= joinEvents || !w.msg.Whole() }
+
 // pay applies the events at hand and answers the Msgs they came in.
 func (w *msgWorker) pay(b *frame.Burst) {
 	w.apply()
@@ -35,7 +44,7 @@ func (w *msgWorker) payAndQuery(b *frame.Burst) bool {
 	for i := range w.owed[:last] {
 		w.acknowledge(b, &w.owed[i])
 	}
-	err := w.notTaken(b, &w.owed[last])
+	err := w.notTaken(b, 0, &w.owed[last])
 	w.owed = w.owed[:0]
 	if err != nil {
 		b.Out = riemann.AppendError(b.Out, err.Error())
@@ -47,7 +56,7 @@ func (w *msgWorker) payAndQuery(b *frame.Burst) bool {
 // acknowledge answers a Msg without query. There is an error only if none of its events
 // could be taken: a client that is told of one resends all.
 func (w *msgWorker) acknowledge(b *frame.Burst, o *owed) {
-	if err := w.notTaken(b, o); err != nil {
+	if err := w.notTaken(b, 0, o); err != nil {
 		b.Out = riemann.AppendError(b.Out, err.Error())
 		return
 	}
@@ -86,9 +95,9 @@ func (w *msgWorker) charge(first int, refused []bool) {
 	}
 }
 
-// notTaken counts and reports the events of a Msg that were refused or skipped. It
-// returns why if none was taken.
-func (w *msgWorker) notTaken(b *frame.Burst, o *owed) error {
+// notTaken counts and reports the events of a Msg that were refused or skipped; in a
+// burst of datagrams the Msg is the from-th. It returns why if none was taken.
+func (w *msgWorker) notTaken(b *frame.Burst, from int, o *owed) error {
 	if o.refused == 0 && o.skipped == 0 {
 		return nil
 	}
@@ -97,11 +106,11 @@ func (w *msgWorker) notTaken(b *frame.Burst, o *owed) error {
 	var err error
 	if o.refused > 0 {
 		err = w.Store.WhyRefused()
-		w.Report("events refused", b.Peer, fmt.Sprintf("%d of a Msg's %d events: %v", o.refused, o.events, err))
+		w.Report("events refused", peerOf(b, from), fmt.Sprintf("%d of a Msg's %d events: %v", o.refused, o.events, err))
 	}
 	if o.skipped > 0 {
 		err = fmt.Errorf("event of %d bytes is over the limit of %d bytes (%s)", o.largest, w.MaxEvent.Value, w.MaxEvent.Flag)
-		w.Report("events skipped", b.Peer, fmt.Sprintf("%d: %v", o.skipped, err))
+		w.Report("events skipped", peerOf(b, from), fmt.Sprintf("%d: %v", o.skipped, err))
 	}
 	if o.refused < o.events {
 		return nil

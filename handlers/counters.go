@@ -23,6 +23,8 @@ const (
 	looked
 	matched
 	panics
+	undecodableDatagrams
+	queriesIgnored
 	statCount
 )
 
@@ -40,6 +42,9 @@ var statNames = [statCount]string{
 	looked:        "query entries looked at",
 	matched:       "query matches",
 	panics:        "panics",
+
+	undecodableDatagrams: "datagrams undecodable",
+	queriesIgnored:       "datagram queries ignored",
 }
 
 // tally is what one worker counted since it last told, so that handlers don't write

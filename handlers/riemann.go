@@ -65,15 +65,19 @@ func (w *msgWorker) workAll(b *frame.Burst) frame.Status {
 	}
 	status := w.frames(b)
 	w.pay(b)
-	if len(b.In) > keepView {
-		w.msg.Reset()
-	}
+	w.letGo(b)
 	return status
 }
 
 // keepView is the size in bytes of a burst up to which a worker may go on holding it
 // by its last view of it.
 const keepView = 64 << 10
+
+func (w *msgWorker) letGo(b *frame.Burst) {
+	if len(b.In) > keepView {
+		w.msg.Reset()
+	}
+}
 
 // frames answers the frames that are left, but for acks that are still owed.
 func (w *msgWorker) frames(b *frame.Burst) frame.Status {
@@ -105,11 +109,11 @@ func (w *msgWorker) answer(b *frame.Burst, body []byte) bool {
 		b.Out = riemann.AppendError(b.Out, err.Error())
 		return true
 	}
-	w.owed = append(w.owed, owed{events: w.msg.Count, skipped: w.msg.Skipped, largest: w.msg.Largest})
+	w.owe()
 	if w.msg.HasQuery {
 		return w.payAndQuery(b)
 	}
-	if w.msg.Viewed() >= joinEvents || !w.msg.Whole() {
+	if w.full() {
 		w.pay(b)
 	}
 	return true

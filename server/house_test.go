@@ -33,8 +33,11 @@ var mayImport = map[string][]string{
 	"handlers/query/javare": {},
 	"handlers/query/oracle": {"handlers/riemann/pb"},
 	"handlers/index":        {"handlers/riemann", "handlers/riemann/pb", "handlers/query"},
-	"handlers":              {"frame", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index"},
-	"server":                {"frame", "loop", "handlers", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index"},
+	"handlers/series":       {"handlers/riemann"},
+	"handlers/graphite":     {"handlers/series", "handlers/riemann"},
+	"handlers/opentsdb":     {"handlers/series", "handlers/riemann"},
+	"handlers":              {"frame", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb"},
+	"server":                {"frame", "loop", "handlers", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb"},
 	"loadtest":              {"frame", "handlers/riemann", "handlers/riemann/pb"},
 }
 

@@ -1,0 +1,86 @@
+package handlers
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"darboux/frame"
+	"darboux/handlers/index"
+)
+
+// newDatagramBench is newBench with the peers in its reports.
+func newDatagramBench(change func(*Riemann)) *bench {
+	b := newBench(change)
+	b.Report = func(kind, peer, text string) { b.reports = append(b.reports, kind+" from "+peer+": "+text) }
+	return b
+}
+
+func TestDatagramsOfMsgs(t *testing.T) {
+	b := newDatagramBench(nil)
+	w := b.Datagrams().NewWorker()
+	both := eventsOf(3)
+	both.Query = queryOf("true").Query
+	large := eventsOf(1)
+	large.Events[0].Description = proto.String(strings.Repeat("x", 1000))
+	burst := datagramBurst(encode(t, eventsOf(2)), nil, []byte{0xff}, encode(t, both), encode(t, queryOf("host = =")), encode(t, large))
+	if got := w.Work(burst); got != frame.Done || len(burst.Out) != 0 {
+		t.Errorf("status %v, reply %q; want Done and none, ever", got, burst.Out)
+	}
+	if n := b.Store.Stats().Entries; n != 3 {
+		t.Errorf("%d entries; want 3", n)
+	}
+	for what, want := range map[stat]int64{msgs: 6, undecodableDatagrams: 1, undecodable: 0, queriesIgnored: 2, queries: 0, events: 5, skippedEvents: 1} {
+		if got := b.counters[what].Load(); got != want {
+			t.Errorf("%s: %d; want %d", statNames[what], got, want)
+		}
+	}
+	if len(b.reports) != 2 || !strings.HasPrefix(b.reports[0], "undecodable datagram from 127.0.0.1:1002: ") || !strings.HasPrefix(b.reports[1], "events skipped from 127.0.0.1:1005: ") {
+		t.Errorf("reports %q; want each with its sender", b.reports)
+	}
+}
+
+func TestNothingOfAnUndecodableDatagramIsApplied(t *testing.T) {
+	b := newBench(nil)
+	bad := append(encode(t, eventsOf(5)), 0xff)
+	b.Datagrams().NewWorker().Work(datagramBurst(bad, encode(t, eventsOf(2)), bad))
+	if n := b.Store.Stats().Entries; n != 2 {
+		t.Errorf("%d entries; want the 2 of the good datagram", n)
+	}
+}
+
+func TestManyMsgDatagramsAreWorkedInSlices(t *testing.T) {
+	b := newBench(nil)
+	w := b.Datagrams().NewWorker()
+	bodies := make([][]byte, 64)
+	for i := range bodies {
+		bodies[i] = manyEvents(t, b, 1500)
+	}
+	burst := datagramBurst(bodies...)
+	slices := 1
+	for ; w.Work(burst) == frame.Yielded; slices++ {
+		if len(b.reports) > 0 {
+			t.Fatal(b.reports)
+		}
+	}
+	if each := datagramSlice/len(bodies[0]) + 1; slices < 64/each || slices > 64/each+1 {
+		t.Errorf("%d slices for 64 datagrams of %d bytes", slices, len(bodies[0]))
+	}
+	if n := b.Store.Stats().Entries; n != 64*1500 {
+		t.Errorf("%d entries; want %d", n, 64*1500)
+	}
+}
+
+func TestRefusedEventsOfDatagramsAreCounted(t *testing.T) {
+	b := newDatagramBench(func(r *Riemann) {
+		r.Store = index.NewMap(index.Config{Shards: 1, Entries: index.Limit{Flag: "--index-entries", Value: 1}})
+	})
+	b.Datagrams().NewWorker().Work(datagramBurst(encode(t, eventsOf(2)), encode(t, eventsOf(3))))
+	if n := b.counters[refusedEvents].Load(); n != 3 {
+		t.Errorf("%d events refused; want 3", n)
+	}
+	if len(b.reports) != 2 || !strings.Contains(b.reports[1], "127.0.0.1:1001: 2 of a Msg's 3 events") {
+		t.Errorf("reports %q", b.reports)
+	}
+}
