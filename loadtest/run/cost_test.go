@@ -119,7 +119,7 @@ func startSink(b *testing.B) string {
 // and counts acknowledgements by their length.
 func bare(b *testing.B, addr string, w *workload.Workload, connections, pipeline int, d time.Duration) (msgs int64) {
 	var one workload.Outbox
-	w.Source(0, nil).Append(&one, 1)
+	w.Source(0, nil).Append(&one, 1, 1)
 	size := len(one.Bytes())
 	var done sync.WaitGroup
 	var mu sync.Mutex

@@ -28,19 +28,19 @@ func (f *flight) front() *group { return &f.ring[f.head&uint64(len(f.ring)-1)] }
 
 func (f *flight) at(i uint64) *group { return &f.ring[i&uint64(len(f.ring)-1)] }
 
-// push adds one request that is not sent yet, to the last group if that was
+// push adds n requests that are not sent yet, to the last group if that was
 // neither and is the same in all else.
-func (f *flight) push(kind workload.Kind, intended int64) {
+func (f *flight) push(kind workload.Kind, n, intended int64) {
 	if !f.empty() {
 		if g := f.at(f.tail - 1); g.actual == unsent && g.kind == kind && g.intended == intended {
-			g.n++
+			g.n += n
 			return
 		}
 	}
 	if int(f.tail-f.head) == len(f.ring) {
 		f.grow()
 	}
-	*f.at(f.tail) = group{kind: kind, n: 1, intended: intended, actual: unsent}
+	*f.at(f.tail) = group{kind: kind, n: n, intended: intended, actual: unsent}
 	f.tail++
 }
 

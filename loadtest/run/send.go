@@ -14,8 +14,10 @@ func (l *lane) refill() {
 			break
 		}
 		micros := l.run.micros()
-		for range n {
-			l.make(0, micros)
+		for made := int64(0); made < n; {
+			kind, some := l.make(n-made, micros)
+			l.flight.push(kind, some, 0)
+			made += some
 		}
 		l.offer(true)
 	}
@@ -32,8 +34,12 @@ func (l *lane) give(n int64, due func() int64) int64 {
 	n = max(0, min(n, l.room(), l.run.atOnce))
 	if n > 0 {
 		micros := l.run.micros()
-		for range n {
-			l.make(due(), micros)
+		for made := int64(0); made < n; {
+			kind, some := l.make(n-made, micros)
+			for range some {
+				l.flight.push(kind, 1, due())
+			}
+			made += some
 		}
 		l.offer(false)
 	}
@@ -54,11 +60,12 @@ func (l *lane) room() int64 {
 	return int64(l.run.config.PerConn - l.sentHere)
 }
 
-// make appends one request that is due at intended.
-func (l *lane) make(intended, micros int64) {
-	l.flight.push(l.source.Append(&l.out, micros), intended)
-	l.waiting++
-	l.sentHere++
+// make appends up to n requests of one kind, which it returns with their number.
+func (l *lane) make(n, micros int64) (workload.Kind, int64) {
+	kind, made := l.source.Append(&l.out, int(n), micros)
+	l.waiting += int64(made)
+	l.sentHere += made
+	return kind, int64(made)
 }
 
 // offer stamps the new requests and gives their bytes to the socket; what it

@@ -137,7 +137,7 @@ func TestEntriesNeverSentAreUnknown(t *testing.T) {
 		if v := Index(t.Context(), s.Dial, w, book, time.Minute); !v.OK || v.Keys != 0 || s.Dials() != 1 {
 			t.Errorf("nothing sent: %+v", v)
 		}
-		w.Source(0, book).Append(new(workload.Outbox), 1) // sends, but not to all keys of its hosts
+		w.Source(0, book).Append(new(workload.Outbox), 1, 1) // sends, but not to all keys of its hosts
 		v := Index(t.Context(), s.Dial, w, book, time.Minute)
 		if v.Absent != 0 || v.Wrong != 0 {
 			t.Errorf("%+v", v)
@@ -149,7 +149,7 @@ func TestABrokenConnectionIsToldAndFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := load(t, "d")
 		book := workload.NewBook(w)
-		w.Source(0, book).Append(new(workload.Outbox), 1)
+		w.Source(0, book).Append(new(workload.Outbox), 1, 1)
 		for name, answer := range map[string]stub.Answer{
 			"closes":  {Close: true},
 			"rejects": {Reply: []byte{0, 0, 0, 2, 0x10, 0}},

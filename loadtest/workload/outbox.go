@@ -15,16 +15,16 @@ func (o *Outbox) Bytes() []byte { return o.bytes }
 // Clear empties it.
 func (o *Outbox) Clear() { o.bytes = o.bytes[:0] }
 
-// next returns room for one more frame like template, filled with one.
-func (o *Outbox) next(template []byte) []byte {
-	start, end := len(o.bytes), len(o.bytes)+len(template)
-	if end <= o.ready {
-		o.bytes = o.bytes[:end]
-		return o.bytes[start:end]
-	}
-	o.bytes = append(o.bytes, template...)
-	if start == o.ready {
-		o.ready = end
+// next returns room for n more frames like template, filled with them.
+func (o *Outbox) next(template []byte, n int) []byte {
+	start := len(o.bytes)
+	end := start + n*len(template)
+	o.bytes = o.bytes[:min(end, max(start, o.ready))]
+	for len(o.bytes) < end {
+		if len(o.bytes) == o.ready {
+			o.ready += len(template)
+		}
+		o.bytes = append(o.bytes, template...)
 	}
 	return o.bytes[start:end]
 }

@@ -24,11 +24,13 @@ func TestOutboxIsABuffer(t *testing.T) {
 					want = nil
 				} else {
 					micros := rapid.Int64Range(1_700_000_000_000_000, 1_800_000_000_000_000).Draw(t, "micros")
-					kind := patched.Append(&out, micros)
-					frame, same := next(copied, micros)
-					want = append(want, frame...)
-					if kind != same {
-						t.Fatalf("kind %d, want %d", kind, same)
+					kind, made := patched.Append(&out, rapid.IntRange(1, 5).Draw(t, "n"), micros)
+					for range made {
+						frame, same := next(copied, micros)
+						want = append(want, frame...)
+						if kind != same {
+							t.Fatalf("kind %d, want %d", kind, same)
+						}
 					}
 				}
 				if !bytes.Equal(out.Bytes(), want) {

@@ -21,19 +21,22 @@ func (s *stamp) set(micros int64) {
 	}
 }
 
-// patch writes the next keys and metrics of walk, and the time, into the frame
-// msg, which was a template or any other frame of the same workload.
-func (w *Workload) patch(msg []byte, walk *walk, now *stamp) {
-	for i := w.first; i < len(msg); i += w.stride {
-		event := msg[i : i+w.eventBytes]
-		w.patchKey(event, walk.next())
-		if w.at.seconds > 0 {
-			*(*[secondsBytes]byte)(event[w.at.seconds:]) = now.seconds
+// patch writes the next keys and metrics of walk, and the time, into frames,
+// which were templates or any other frames of events of this workload.
+func (w *Workload) patch(frames []byte, walk *walk, now *stamp) {
+	at := w.at
+	for frame := w.first; frame < len(frames); frame += len(w.msg) {
+		for i := range w.config.Batch {
+			event := frames[frame+i*w.stride:][:w.eventBytes]
+			w.patchKey(event, walk.next())
+			if at.seconds > 0 {
+				*(*[secondsBytes]byte)(event[at.seconds:]) = now.seconds
+			}
+			if at.micros > 0 {
+				*(*[microsBytes]byte)(event[at.micros:]) = now.exact
+			}
+			w.patchMetric(event, walk.metric())
 		}
-		if w.at.micros > 0 {
-			*(*[microsBytes]byte)(event[w.at.micros:]) = now.exact
-		}
-		w.patchMetric(event, walk.metric())
 	}
 }
 

@@ -1,9 +1,6 @@
 package workload
 
-import (
-	"math/bits"
-	"math/rand/v2"
-)
+import "math/bits"
 
 // Kind tells what a request is.
 type Kind uint8
@@ -20,27 +17,32 @@ const (
 type walk struct {
 	w          *Workload
 	connection uint32
+	step       uint32 // from one key of the connection to its next
 	keys       uint64
-	random     rand.PCG
+	random     random
 	n          int64 // events so far
 	list       bool  // key n, not a drawn one
 	last       int64 // of a list
 }
 
+// next returns the next event's key, and moves on.
 func (k *walk) next() uint32 {
 	n := k.n
 	k.n++
 	if k.list {
 		return uint32(min(n, k.last))
 	}
-	var drawn uint64
-	if zipf := k.w.zipf; zipf != nil {
-		// Connections start apart in the drawn sequence.
-		drawn = uint64(zipf[(uint64(n)+uint64(k.connection)*7919)%zipfDraws]) % k.keys
-	} else {
-		drawn, _ = bits.Mul64(k.random.Uint64(), k.keys)
+	if k.w.zipf != nil {
+		return k.popular(n)*k.step + k.connection
 	}
-	return uint32(drawn)*uint32(k.w.connections) + k.connection
+	drawn, _ := bits.Mul64(k.random.next(), k.keys)
+	return uint32(drawn)*k.step + k.connection
+}
+
+// popular takes the n-th of the keys drawn from a Zipf distribution.
+// Connections start apart in that sequence.
+func (k *walk) popular(n int64) uint32 {
+	return uint32(uint64(k.w.zipf[(uint64(n)+uint64(k.connection)*7919)%zipfDraws]) % k.keys)
 }
 
 // metric is that of the event whose key next returned last.
@@ -56,7 +58,7 @@ func (k *walk) metric() int64 {
 type Source struct {
 	w         *Workload
 	walk      walk
-	coin      rand.PCG
+	coin      random
 	nextQuery int
 	now       stamp
 	book      *Book
@@ -67,29 +69,37 @@ type Source struct {
 // (which may be nil) it remembers what was sent.
 func (w *Workload) Source(connection int, book *Book) *Source {
 	s := &Source{w: w, book: book, nextQuery: connection}
-	s.walk = walk{w: w, connection: uint32(connection % w.Keys()), keys: uint64(w.keysOf(connection))}
-	s.walk.random.Seed(w.config.Seed, uint64(connection)+1000)
-	s.coin.Seed(w.config.Seed, uint64(connection)+2000)
+	s.walk = walk{
+		w: w, connection: uint32(connection % w.Keys()), step: uint32(w.connections), keys: uint64(w.keysOf(connection)),
+		random: newRandom(w.config.Seed, 2*connection),
+	}
+	s.coin = newRandom(w.config.Seed, 2*connection+1)
 	s.replay = s.walk
 	return s
 }
 
-// Append appends the frame of the next request, which is sent at micros (µs
+// Append appends the frames of the next requests, at least one and at most n, all
+// of the kind that it returns with their number; they are sent at micros (µs
 // since 1970).
-func (s *Source) Append(out *Outbox, micros int64) Kind {
+func (s *Source) Append(out *Outbox, n int, micros int64) (Kind, int) {
 	w := s.w
-	if w.onlyQueries || w.queryThreshold > 0 && s.coin.Uint64() < w.queryThreshold {
-		out.add(w.queries[s.nextQuery%len(w.queries)])
-		s.nextQuery++
-		return Asks
+	if w.queryThreshold > 0 {
+		n = 1 // the next may be of the other kind
+	}
+	if w.onlyQueries || w.queryThreshold > 0 && s.coin.next() < w.queryThreshold {
+		for range n {
+			out.add(w.queries[s.nextQuery%len(w.queries)])
+			s.nextQuery++
+		}
+		return Asks, n
 	}
 	s.now.set(micros)
 	if s.book != nil {
 		sent := s.walk
-		s.book.note(s.book.sent, &sent, w.config.Batch)
+		s.book.note(s.book.sent, &sent, n*w.config.Batch)
 	}
-	w.patch(out.next(w.msg), &s.walk, &s.now)
-	return Events
+	w.patch(out.next(w.msg, n), &s.walk, &s.now)
+	return Events, n
 }
 
 // Answered tells that the next n Msgs of events, in the order of their sending,
