@@ -19,6 +19,7 @@ const (
 	badQueries
 	noRoom
 	tooLarge
+	tooCostly
 	slices
 	looked
 	matched
@@ -38,6 +39,7 @@ var statNames = [statCount]string{
 	badQueries:    "queries that do not parse",
 	noRoom:        "replies without room in memory",
 	tooLarge:      "replies over max-frame",
+	tooCostly:     "queries stopped for the cost of a match",
 	slices:        "query slices",
 	looked:        "query entries looked at",
 	matched:       "query matches",

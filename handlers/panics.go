@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"darboux/frame"
+	"darboux/handlers/query"
 )
 
 // caught, deferred, answers a panic as an error of the frame that caused it: the
@@ -18,6 +19,11 @@ func (w *msgWorker) caught(b *frame.Burst, err *error) {
 }
 
 func (w *msgWorker) caughtValue(b *frame.Burst, v any, err *error) {
+	if cost, ok := v.(*query.CostError); ok {
+		w.tally[tooCostly]++
+		*err = cost
+		return
+	}
 	w.tally[panics]++
 	w.Report("panic", b.Peer, fmt.Sprintf("%v\n%s", v, debug.Stack()))
 	*err = fmt.Errorf("internal error: %v", v)

@@ -18,6 +18,8 @@ type Riemann struct {
 	MaxEvent frame.Limit // bytes of an event; a larger one is skipped
 	// Now is the time in microseconds of the Unix epoch.
 	Now func() int64
+	// Elapsed is the time from any start, by a clock that nobody sets.
+	Elapsed func() time.Duration
 	// Report is told of what an operator may want to know. It must not block, and
 	// it bounds its own rate.
 	Report func(kind, peer, text string)
@@ -28,6 +30,11 @@ type Riemann struct {
 // Micros is the system's time in microseconds of the Unix epoch.
 func Micros() int64 { return time.Now().UnixMicro() }
 
+var start = time.Now()
+
+// SinceStart is the time since the process began, whatever is done to the clock.
+func SinceStart() time.Duration { return time.Since(start) }
+
 // Protocol returns the protocol by which loops cut Msgs and hand them over.
 func (r *Riemann) Protocol() *frame.Protocol {
 	return &frame.Protocol{
@@ -37,6 +44,7 @@ func (r *Riemann) Protocol() *frame.Protocol {
 		NewWorker: func() frame.Worker { return &msgWorker{Riemann: r} },
 		Refuse:    func(dst []byte, err error) []byte { return riemann.AppendError(dst, err.Error()) },
 		Describe:  foreign,
+		Words:     frame.Words{Frame: "Msgs by the length in front", Work: "decode, apply, query", Reply: "a reply for each, in order"},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -31,6 +32,7 @@ func newBench(change func(*Riemann)) *bench {
 		MaxFrame: frame.Limit{Flag: "--max-frame", Value: 1 << 20},
 		MaxEvent: frame.Limit{Flag: "--max-event", Value: 1000},
 		Now:      func() int64 { return benchTime },
+		Elapsed:  func() time.Duration { return 0 },
 		Report:   func(kind, peer, text string) { b.reports = append(b.reports, kind+": "+text) },
 	}
 	if change != nil {
@@ -339,6 +341,43 @@ func TestAPanicInAQueryIsAnsweredAndOneInTheIndexIsNot(t *testing.T) {
 		}
 	}()
 	b.ask(t, encode(t, queryOf(`host = "x"`)))
+}
+
+func TestAQueryThatCostsTooMuchIsAnswered(t *testing.T) {
+	b := newBench(func(r *Riemann) { r.MaxEvent.Value = 1 << 20 })
+	m := eventsOf(1)
+	m.Events[0].Description = proto.String(strings.Repeat("x", 500_000))
+	b.ask(t, encode(t, m))
+	text := `description ~= "` + strings.Repeat("y?", 500) + `z"`
+	got := b.ask(t, encode(t, queryOf(text)), encode(t, queryOf(`description ~= "x"`)))
+	if got[0].GetOk() || !strings.Contains(got[0].GetError(), "500000 bytes") {
+		t.Errorf("ok %v, error %q; want it to name the length of the text", got[0].GetOk(), got[0].GetError())
+	}
+	if len(got[1].Events) != 1 {
+		t.Error("a query that costs little finds nothing")
+	}
+	if b.counters[tooCostly].Load() != 1 || b.counters[panics].Load() != 0 {
+		t.Error("it is not counted as what it is")
+	}
+}
+
+// A slice ends by the clock, whatever the query costs.
+func TestSlicesEndInTime(t *testing.T) {
+	var now time.Duration
+	b := newBench(func(r *Riemann) {
+		r.Elapsed = func() time.Duration { now += 300 * time.Microsecond; return now }
+	})
+	for range 3 {
+		b.ask(t, manyEvents(t, b, 1000))
+	}
+	burst := newBurst(encode(t, queryOf(`service = "nobody"`)))
+	slices := 1
+	for b.worker.Work(burst) == frame.Yielded {
+		slices++
+	}
+	if slices < 2 {
+		t.Error("a query of 6 steps of 300 µs each was worked in one slice")
+	}
 }
 
 func TestForeignProtocolsAreNamed(t *testing.T) {

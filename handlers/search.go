@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"time"
 
 	"darboux/frame"
 	"darboux/handlers/index"
@@ -10,9 +11,15 @@ import (
 )
 
 const (
-	// sliceEntries is how many entries a query looks at before others have their
-	// turn: about a millisecond's work.
+	// sliceTime is how long a query works before others have their turn.
+	sliceTime = time.Millisecond
+	// sliceEntries is the most entries that it looks at in that time.
 	sliceEntries = 10_000
+	// stepEntries is how many entries it looks at between two looks at the clock,
+	// fewer if its regular expressions are large: a step of one may take 10 ns for
+	// each byte of a text.
+	stepEntries = 500
+	stepCost    = stepEntries * 8
 	// replyStep is the room in bytes with which a reply goes on growing.
 	replyStep = 4 << 10
 )
@@ -22,6 +29,7 @@ type search struct {
 	matching bool // true exactly while the query looks at an event
 	query    *query.Query
 	cursor   index.Cursor
+	step     int // entries to look at between two looks at the clock
 	start    int // where in the burst's Out its reply begins
 }
 
@@ -47,7 +55,7 @@ func (w *msgWorker) query(b *frame.Burst) bool {
 		b.Out = riemann.AppendError(b.Out, err.Error())
 		return true
 	}
-	w.search = search{query: q, start: len(b.Out)}
+	w.search = search{query: q, step: max(1, stepCost/(8+q.Steps())), start: len(b.Out)}
 	b.Out = riemann.BeginReply(b.Out)
 	if w.slice(b, &w.search) {
 		return true
@@ -76,9 +84,10 @@ func (w *msgWorker) resume(b *frame.Burst) bool {
 // slice works one slice of a query and reports whether that was the last one.
 func (w *msgWorker) slice(b *frame.Burst, s *search) bool {
 	w.tally[slices]++
-	until := s.cursor.Looked + sliceEntries
+	s.cursor.Slice = s.step
+	until, entries := w.Elapsed()+sliceTime, s.cursor.Looked+sliceEntries
 	for !s.cursor.Done {
-		if s.cursor.Slice = until - s.cursor.Looked; s.cursor.Slice <= 0 {
+		if s.cursor.Looked >= entries || w.Elapsed() >= until {
 			return false
 		}
 		if err := w.step(b, s); err != nil {

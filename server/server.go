@@ -30,8 +30,11 @@ type server struct {
 	store   *index.Index
 	queries *query.Cache
 	riemann *handlers.Riemann
-	group   *loop.Group
-	pool    *handlers.Pool // nil: bursts are worked on the loops
+
+	graphite, opentsdb *handlers.Lines
+
+	group *loop.Group
+	pool  *handlers.Pool // nil: bursts are worked on the loops
 
 	parts parts
 }
@@ -50,8 +53,10 @@ func newServer(o *Options, log *slog.Logger) *server {
 		MaxFrame: limit("--max-frame", o.MaxFrame),
 		MaxEvent: limit("--max-event", o.MaxEvent),
 		Now:      handlers.Micros,
+		Elapsed:  handlers.SinceStart,
 		Report:   s.report.Report,
 	}
+	s.newLines()
 	return s
 }
 
@@ -84,7 +89,11 @@ func (s *server) logSettings() {
 // connections go first, while handlers work; the handlers next, while the loops'
 // bells may still be rung; the loops' descriptors last.
 func (s *server) startLoops() error {
-	protocols := []*frame.Protocol{s.riemann.Protocol()}
+	ways := s.ways()
+	var protocols []*frame.Protocol
+	for _, w := range ways {
+		protocols = append(protocols, w.protocol)
+	}
 	var ring *frame.Ring[*frame.Burst]
 	if s.o.Handlers > 0 {
 		ring = frame.NewRing[*frame.Burst](s.o.RingSlots)
@@ -99,12 +108,10 @@ func (s *server) startLoops() error {
 		s.pool = handlers.NewPool(s.o.Handlers, ring, protocols)
 		s.parts = append(s.parts, part{"handlers", func(context.Context) error { s.pool.Close(); return nil }})
 	}
-	for _, address := range s.o.TCP {
-		real, err := group.Listen(address, 0)
-		if err != nil {
-			return fmt.Errorf("--tcp %s: %w", address, err)
+	for kind, w := range ways {
+		if err := s.listen(w, kind); err != nil {
+			return err
 		}
-		s.log.Info("listening", "protocol", protocols[0].Name, "flag", "--tcp", "addr", real.String())
 	}
 	group.Start()
 	s.parts = append(s.parts, part{"connections", s.drain})

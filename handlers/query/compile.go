@@ -20,11 +20,7 @@ func compile(p predicate) matcher {
 	case like:
 		return compileLike(fieldOf(p.left.text), newLikeMatcher(p.pattern))
 	case match:
-		f, re := fieldOf(p.left.text), p.regexp
-		return func(e *riemann.Event) bool {
-			text := f.text(e)
-			return text != nil && re.Match(text)
-		}
+		return compileRegexp(fieldOf(p.left.text), p.regexp)
 	case tagged:
 		tag := p.tag
 		return func(e *riemann.Event) bool { return e.Tagged(tag) }

@@ -28,6 +28,7 @@ type Query struct {
 	needs   riemann.Fields
 	lookups []Lookup
 	size    int
+	steps   int
 }
 
 // matcher is a compiled predicate.
@@ -46,10 +47,12 @@ func Compile(text string) (*Query, error) {
 		needs:   needs(simple),
 		lookups: lookups(simple),
 		size:    size(text, parsed),
+		steps:   parsed.steps,
 	}, nil
 }
 
-// Match reports whether e is meant. It allocates nothing.
+// Match reports whether e is meant. It allocates nothing. It panics with a *CostError if
+// that would cost too much.
 func (q *Query) Match(e *riemann.Event) bool { return q.match(e) }
 
 // Needs is the set of the fields that Match looks at. An event need have no

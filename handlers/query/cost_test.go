@@ -1,0 +1,34 @@
+package query
+
+import (
+	"bytes"
+	"testing"
+
+	"darboux/handlers/riemann"
+)
+
+// A text at the limit is looked at, a longer one is not.
+func TestMatchCost(t *testing.T) {
+	q, err := Compile(`description ~= "abcd"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := MaxMatchCost / q.Steps()
+	if got := costOf(t, q, longest); got != nil {
+		t.Errorf("%d steps on %d bytes: %v", q.Steps(), longest, got)
+	}
+	if got := costOf(t, q, longest+1); got == nil || got.Bytes != longest+1 || got.Steps != q.Steps() {
+		t.Errorf("%d steps on %d bytes: %v; want the error that says so", q.Steps(), longest+1, got)
+	}
+}
+
+func costOf(t *testing.T, q *Query, size int) (cost *CostError) {
+	r := riemann.Record{Description: string(bytes.Repeat([]byte("x"), size))}
+	var e riemann.Event
+	if err := e.Parse(r.AppendEvent(nil)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cost, _ = recover().(*CostError) }()
+	q.Match(&e)
+	return nil
+}
