@@ -1,0 +1,232 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/valyala/fasthttp"
+
+	"darboux/frame"
+)
+
+// exchange is one request and its reply.
+type exchange struct {
+	http    *HTTP
+	ctx     fasthttp.RequestCtx
+	address net.TCPAddr // the peer's, as the handler sees it
+	peer    string
+	head    bool  // the method is HEAD
+	http10  bool  // the request is of HTTP/1.0
+	close   bool  // the connection is closed behind the reply
+	sent    int64 // bytes of the body that were given to the loop
+	end     End   // of Observe
+	over    bool  // its result is recorded
+}
+
+var (
+	errPanic   = errors.New("internal error")
+	errGone    = errors.New("the client is gone")
+	errTooFew  = errors.New("the body is shorter than was declared")
+	errTooMuch = errors.New("the body is longer than was declared")
+)
+
+func newExchange(h *HTTP) *exchange {
+	x := &exchange{http: h}
+	x.address.IP = make([]byte, 16)
+	return x
+}
+
+// meet notes whose requests come.
+func (x *exchange) meet(b *frame.Burst) {
+	x.ctx.Init2(nil, nil, false)
+	if x.peer != b.Peer {
+		x.peer = b.Peer
+		peer, _ := netip.ParseAddrPort(b.Peer) // of what is none the address is ::
+		ip := peer.Addr().As16()
+		copy(x.address.IP, ip[:])
+		x.address.Port = int(peer.Port())
+	}
+	x.ctx.SetRemoteAddr(&x.address)
+}
+
+// begin prepares the exchange for the next request.
+func (x *exchange) begin() {
+	x.head, x.http10, x.close, x.sent, x.end, x.over = false, false, false, 0, nil, false
+}
+
+// understand notes what the request's head means for the reply.
+func (x *exchange) understand() {
+	h := &x.ctx.Request.Header
+	x.head, x.http10 = h.IsHead(), !h.IsHTTP11()
+	x.close = h.ConnectionClose()
+}
+
+// reset makes the exchange fit for the next request.
+func (x *exchange) reset() {
+	x.ctx.Request.Reset()
+	x.ctx.Response.Reset()
+}
+
+// fail makes the reply a plain text about an error.
+func (x *exchange) fail(status int, err error) {
+	x.ctx.Response.Reset() // which closes the body's source, if there is one
+	Fail(&x.ctx, status, err.Error())
+}
+
+// Fail answers with an error as plain text.
+func Fail(ctx *fasthttp.RequestCtx, status int, text string) {
+	ctx.Response.SetStatusCode(status)
+	ctx.SetContentType("text/plain; charset=utf-8")
+	ctx.Response.SetBodyString(text + "\n")
+}
+
+// respond appends the reply to b, or begins to. It returns false if the exchange is kept,
+// in b or elsewhere.
+func (x *exchange) respond(w *worker, b *frame.Burst) (reusable bool) {
+	if late := x.ctx.LastTimeoutErrorResponse(); late != nil {
+		return x.respondLate(w, b, late)
+	}
+	resp := &x.ctx.Response
+	x.close = x.close || resp.ConnectionClose()
+	stream := resp.BodyStream()
+	switch {
+	case x.ctx.Hijacked():
+		x.fail(fasthttp.StatusNotImplemented, errors.New("connections can't be taken over here"))
+		return x.atHand(w, b)
+	case x.head || !hasBody(resp.StatusCode()):
+		return x.withoutBody(w, b)
+	case stream == nil:
+		return x.atHand(w, b)
+	}
+	if s, ok := stream.(Sliced); ok {
+		b.Kept = &sliced{x: x, source: s, start: len(b.Out), chunk: -1}
+		return false
+	}
+	if !w.enter(b.Home) {
+		w.tally[noProducer]++
+		x.fail(fasthttp.StatusServiceUnavailable, fmt.Errorf("as many replies are being made as there may be at a time: %s %d", w.Producers.Flag, w.Producers.Value))
+		x.ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "1")
+		return x.atHand(w, b)
+	}
+	b.Kept = newProduced(x, b)
+	return false
+}
+
+// respondLate sends the reply of fasthttp's TimeoutHandler. Its handler still runs and
+// uses the exchange, which is therefore left to it.
+func (x *exchange) respondLate(w *worker, b *frame.Burst, late *fasthttp.Response) bool {
+	other := newExchange(x.http)
+	other.meet(b)
+	other.head, other.http10, other.close, other.end = x.head, x.http10, x.close, x.end
+	late.CopyTo(&other.ctx.Response)
+	other.respond(w, b)
+	return false
+}
+
+func hasBody(status int) bool {
+	return status >= 200 && status != fasthttp.StatusNoContent && status != fasthttp.StatusNotModified
+}
+
+// withoutBody appends the head alone, with the length that was declared or is known.
+func (x *exchange) withoutBody(w *worker, b *frame.Burst) bool {
+	resp := &x.ctx.Response
+	if !resp.IsBodyStream() && hasBody(resp.StatusCode()) {
+		resp.Header.SetContentLength(max(len(resp.Body()), resp.Header.ContentLength()))
+	}
+	x.appendHead(b)
+	err := resp.CloseBodyStream() // nothing was read of it
+	x.finish(&w.tally, b, err)
+	return true
+}
+
+// headRoom is the bytes that a reply's head usually stays within.
+const headRoom = 1 << 10
+
+// atHand appends a reply whose body is whole, or what there is room for of it.
+func (x *exchange) atHand(w *worker, b *frame.Burst) bool {
+	body := x.ctx.Response.Body()
+	x.ctx.Response.Header.SetContentLength(len(body))
+	if len(body) > frame.MaxSmallReply || len(b.Out)+headRoom+len(body) > frame.OwnReply {
+		x.appendHead(b)
+		b.Kept = &whole{x: x, rest: body}
+		return false
+	}
+	x.appendHead(b)
+	b.Out = append(b.Out, body...)
+	x.sent = int64(len(body))
+	x.finish(&w.tally, b, nil)
+	return true
+}
+
+// appendHead appends the reply's head.
+func (x *exchange) appendHead(b *frame.Burst) { b.Out = x.appendHeadTo(b.Out) }
+
+func (x *exchange) appendHeadTo(dst []byte) []byte {
+	h := &x.ctx.Response.Header
+	switch {
+	case x.close:
+		h.SetConnectionClose()
+	case x.http10:
+		h.Set(fasthttp.HeaderConnection, "keep-alive")
+	}
+	n := len(dst)
+	head := h.AppendBytes(dst[n:]) // which begins at the start of the slice it is given
+	if cap(dst)-n >= len(head) {
+		return dst[:n+len(head)] // they stand there already
+	}
+	return append(dst, head...)
+}
+
+// finish records the result, once. err is why the body is not what it should be.
+func (x *exchange) finish(t *tally, b *frame.Burst, err error) {
+	if x.over {
+		panic("BUG: the result of an exchange is recorded twice")
+	}
+	x.over = true
+	if b != nil {
+		b.Kept = nil
+		b.Close = b.Close || x.close
+	}
+	status := x.ctx.Response.StatusCode()
+	t[class(status)]++
+	switch {
+	case err == errGone:
+		t[gone]++
+	case err != nil:
+		t[failed]++
+		x.http.Report("reply failed", x.peer, err.Error())
+	}
+	if x.end != nil {
+		x.end(Result{Status: status, Bytes: x.sent, Err: err})
+	}
+}
+
+// finishAlone is finish for those who have no worker's tally at hand.
+func (x *exchange) finishAlone(err error) {
+	var t tally
+	x.finish(&t, nil, err)
+	x.http.counters.add(&t)
+}
+
+// whole is the rest of a body that is at hand, on its way through the window.
+type whole struct {
+	x    *exchange
+	rest []byte
+}
+
+func (s *whole) goOn(w *worker, b *frame.Burst) frame.Status {
+	n := min(len(s.rest), max(0, b.Window-len(b.Out)))
+	b.Out = append(b.Out, s.rest[:n]...)
+	s.rest = s.rest[n:]
+	s.x.sent += int64(n)
+	if len(s.rest) > 0 {
+		return frame.Blocked
+	}
+	s.x.finish(&w.tally, b, nil)
+	return frame.Done
+}
+
+// Release notes that nobody waits for the rest.
+func (s *whole) Release() { s.x.finishAlone(errGone) }

@@ -1,0 +1,159 @@
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/valyala/fasthttp"
+
+	"darboux/frame"
+)
+
+// worker works bursts of requests.
+type worker struct {
+	*HTTP
+	spare  *exchange // used for the next request, unless the last one kept it
+	source bytes.Reader
+	reader *bufio.Reader // over source: fasthttp reads heads from one
+	body   []byte        // of the request, if it came in chunks
+	move   []byte        // what is moved within a reply
+	tally  tally
+	fresh  bool // the burst's peer and the time are to be noted
+}
+
+// keepScratch is the size in bytes up to which a worker keeps a buffer for reuse.
+const keepScratch = 1 << 20
+
+func newWorker(h *HTTP) *worker {
+	w := &worker{HTTP: h}
+	w.reader = bufio.NewReaderSize(&w.source, h.MaxHead.Value+16)
+	return w
+}
+
+// Work answers the requests of a burst.
+func (w *worker) Work(b *frame.Burst) frame.Status {
+	w.fresh = true
+	status := w.workAll(b)
+	w.counters.add(&w.tally) // of b nothing may be touched here: it may be another's
+	return status
+}
+
+// reply is what a Worker keeps in a burst while a reply is under way.
+type reply interface {
+	frame.Kept
+	// goOn appends to b.Out as much as is at hand and has room. Done says that the reply
+	// is at its end; then b.Kept is nil.
+	goOn(w *worker, b *frame.Burst) frame.Status
+}
+
+func (w *worker) workAll(b *frame.Burst) frame.Status {
+	for {
+		switch {
+		case b.Gone():
+			return frame.Done
+		case b.Kept != nil:
+			if status := b.Kept.(reply).goOn(w, b); status != frame.Done {
+				return status
+			}
+		case b.Next == len(b.In) || b.Close:
+			return frame.Done
+		case len(b.Out) >= b.Window:
+			return frame.Blocked
+		default:
+			w.answer(b)
+		}
+	}
+}
+
+// answer answers one request, or begins to.
+func (w *worker) answer(b *frame.Burst) {
+	r, rest := frame.NextHTTP(b.Left())
+	b.Next = len(b.In) - len(rest)
+	w.tally[requests]++
+	x := w.exchange(b)
+	if err := w.parse(x, &r); err != nil {
+		w.tally[unparsed]++
+		x.fail(fasthttp.StatusBadRequest, err)
+		x.close = true
+	} else {
+		w.handle(x)
+	}
+	if x.respond(w, b) {
+		x.reset()
+		w.spare = x
+	}
+	if cap(w.body) > keepScratch {
+		w.body = nil
+	}
+}
+
+// exchange returns one for the next request of b.
+func (w *worker) exchange(b *frame.Burst) *exchange {
+	x := w.spare
+	if x == nil {
+		x = newExchange(w.HTTP)
+		w.fresh = true
+	}
+	w.spare = nil
+	if w.fresh {
+		w.fresh = false
+		x.meet(b)
+	}
+	x.begin()
+	return x
+}
+
+// parse makes fasthttp's Request of a request. An error is about the head: something that
+// fasthttp minds beyond its framing.
+func (w *worker) parse(x *exchange, r *frame.HTTPRequest) error {
+	w.source.Reset(r.Head)
+	w.reader.Reset(&w.source)
+	req := &x.ctx.Request
+	if err := req.Header.Read(w.reader); err != nil {
+		return fmt.Errorf("the request's head is refused: %w", err)
+	}
+	length := req.Header.ContentLength()
+	if (length == -1) != r.Chunked || length >= 0 && length != len(r.Body) {
+		return fmt.Errorf("the request's length is not clear: %d", length)
+	}
+	switch {
+	case r.Chunked:
+		w.body = r.AppendBody(w.body[:0])
+		req.SetBodyRaw(w.body)
+	case len(r.Body) > 0:
+		req.SetBodyRaw(r.Body)
+	}
+	x.understand()
+	return nil
+}
+
+// handle lets the handler answer. A panic in it is answered as an error, unless it comes
+// from the index: then going on would serve damage.
+func (w *worker) handle(x *exchange) {
+	defer func() {
+		if v := recover(); v != nil {
+			x.panicked(v, debug.Stack())
+		}
+	}()
+	if w.Observe != nil {
+		x.end = w.Observe(&x.ctx)
+	}
+	w.Handler(&x.ctx)
+}
+
+// damage is a panic of the index itself, after which its data can't be trusted.
+type damage struct{ value any }
+
+func (d damage) Error() string { return fmt.Sprint(d.value) }
+
+// panicked notes that the user's code panicked.
+func (x *exchange) panicked(v any, stack []byte) {
+	if d, ok := v.(damage); ok {
+		panic(d)
+	}
+	x.http.counters[panics].Add(1)
+	x.http.Report("panic", x.peer, fmt.Sprintf("%v\n%s", v, stack))
+	x.fail(fasthttp.StatusInternalServerError, errPanic)
+}
