@@ -53,4 +53,13 @@ type Protocol struct {
 	// Describe says what err's bytes look like, for the log: the name of
 	// another protocol that knocked at the wrong door, or "".
 	Describe func(err error) string
+	// Words are for the line that the start prints of each listener's path.
+	Words Words
+}
+
+// Words say in a few words what a Protocol does.
+type Words struct {
+	Frame string // what is cut, such as "Msgs by their length"; of datagrams what is in each
+	Work  string // what is done with it, such as "decode, apply"
+	Reply string // what is written, such as "a reply for each"; "" is nothing, ever
 }

@@ -50,6 +50,7 @@ func (l *Lines) Datagrams() *frame.Protocol {
 		Name:      l.Name,
 		MaxFrame:  l.MaxLine,
 		NewWorker: func() frame.Worker { return &lineDatagramWorker{lineWorker{Lines: l}} },
+		Words:     frame.Words{Frame: "whole lines", Work: "parse, apply"},
 	}
 }
 
@@ -77,6 +78,7 @@ func (r *Riemann) Datagrams() *frame.Protocol {
 		Name:      "riemann",
 		MaxFrame:  r.MaxFrame,
 		NewWorker: func() frame.Worker { return &msgDatagramWorker{msgWorker: msgWorker{Riemann: r}} },
+		Words:     frame.Words{Frame: "one Msg", Work: "decode, apply"},
 	}
 }
 

@@ -37,11 +37,16 @@ type Lines struct {
 
 // Protocol returns the protocol of connections that send lines.
 func (l *Lines) Protocol() *frame.Protocol {
+	words := frame.Words{Frame: "lines by their newline", Work: "parse, apply"}
+	if l.Reply != nil {
+		words.Reply = "a line for each that was no point"
+	}
 	return &frame.Protocol{
 		Name:      l.Name,
 		MaxFrame:  l.MaxLine,
 		Cut:       frame.CutLines,
 		NewWorker: func() frame.Worker { return &streamWorker{lineWorker{Lines: l}} },
+		Words:     words,
 	}
 }
 

@@ -58,6 +58,12 @@ const (
 	// BurstSize is the size in bytes up to which whole frames go into one burst:
 	// it is the quantum that others wait for.
 	BurstSize = 64 << 10
+	// MaxDatagram is the longest datagram in bytes that UDP carries (RFC 768: a 16-bit
+	// length), all of which is taken.
+	MaxDatagram = 65_535
+	// DatagramBatch is how many datagrams are read in one call, and the most that make
+	// a burst.
+	DatagramBatch = 64
 	// LeastRate is how fast a peer must send or read, in bytes a second, averaged
 	// over FrameTimeout or WriteTimeout.
 	LeastRate = 4 << 10

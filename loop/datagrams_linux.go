@@ -7,20 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	// maxDatagram is the longest datagram that UDP carries (RFC 768: a 16-bit
-	// length).
-	maxDatagram = 65_535
-	// batchDatagrams is how many datagrams are read in one call, and the most that
-	// make a burst.
-	batchDatagrams = 64
-)
-
 // datagrams is room for a batch of datagrams, and what the last read brought.
 type datagrams struct {
-	headers [batchDatagrams]mmsghdr
-	vectors [batchDatagrams]unix.Iovec
-	names   [batchDatagrams]unix.RawSockaddrInet6 // as long as any address of ours
+	headers [DatagramBatch]mmsghdr
+	vectors [DatagramBatch]unix.Iovec
+	names   [DatagramBatch]unix.RawSockaddrInet6 // as long as any address of ours
 	room    []byte
 }
 
@@ -32,10 +23,10 @@ type mmsghdr struct {
 }
 
 func newDatagrams() *datagrams {
-	d := &datagrams{room: make([]byte, batchDatagrams*maxDatagram)}
+	d := &datagrams{room: make([]byte, DatagramBatch*MaxDatagram)}
 	for i := range d.headers {
-		d.vectors[i].Base = &d.room[i*maxDatagram]
-		d.vectors[i].SetLen(maxDatagram)
+		d.vectors[i].Base = &d.room[i*MaxDatagram]
+		d.vectors[i].SetLen(MaxDatagram)
 		h := &d.headers[i].header
 		h.Iov = &d.vectors[i]
 		h.SetIovlen(1)
@@ -47,7 +38,7 @@ func newDatagrams() *datagrams {
 // body returns the i-th datagram and whether it was longer than there is room.
 func (d *datagrams) body(i int) (b []byte, truncated bool) {
 	h := &d.headers[i]
-	at := i * maxDatagram
+	at := i * MaxDatagram
 	return d.room[at : at+int(h.length)], h.header.Flags&unix.MSG_TRUNC != 0
 }
 
@@ -68,7 +59,7 @@ func (linux) ReadDatagrams(fd int, d *datagrams) (int, error) {
 		d.headers[i].header.Namelen = uint32(unsafe.Sizeof(d.names[i])) // the kernel overwrites it
 	}
 	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&d.headers[0])),
-		batchDatagrams, unix.MSG_DONTWAIT, 0, 0)
+		DatagramBatch, unix.MSG_DONTWAIT, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}

@@ -12,6 +12,8 @@ func (s *server) metrics() []metric {
 	var all []metric
 	all = appendStats(all, s.group.Stats())
 	all = appendStats(all, s.riemann.Stats())
+	all = append(all, lineMetrics(s.graphite, s.o.Graphite)...)
+	all = append(all, lineMetrics(s.opentsdb, s.o.OpenTSDB)...)
 	all = append(all, s.reserveMetrics()...)
 	if s.pool != nil {
 		all = append(all, s.poolMetrics()...)

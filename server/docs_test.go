@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -76,7 +77,7 @@ func TestDocumentLinks(t *testing.T) {
 func TestLIMITSHasTheLimits(t *testing.T) {
 	text := document(t, "docs/LIMITS.md")
 	for _, name := range []string{"max-frame", "max-event", "conn-memory", "memory", "socket-buffer", "max-conns",
-		"max-conns-per-address", "frame-timeout", "write-timeout", "ring-slots", "loops", "handlers", "drain-timeout"} {
+		"max-conns-per-address", "max-line", "udp-buffer", "frame-timeout", "write-timeout", "ring-slots", "loops", "handlers", "drain-timeout"} {
 		s := settingNamed(settings(&Options{}), name)
 		if want := fmt.Sprintf("| `--%s` | `%s` |", name, s.initial); !strings.Contains(text, want) {
 			t.Errorf("docs/LIMITS.md has no row that begins %s", want)
@@ -103,5 +104,24 @@ func TestREADMEFirstMinute(t *testing.T) {
 	limit := newDeadline(t)
 	for !strings.Contains(do(t, "", "sh", "-c", commands[3]+address), "darboux frames received") {
 		limit.check(commands[3] + " does not show the frames received")
+	}
+}
+
+// docs/ARCHITECTURE.md shows the path of each way in as the start prints it.
+func TestARCHITECTUREHasThePaths(t *testing.T) {
+	text := document(t, "docs/ARCHITECTURE.md")
+	args := []string{"--graphite", "127.0.0.1:2003", "--opentsdb", "127.0.0.1:4242"}
+	o, _, err := load(args, nil, testMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(o, slog.New(slog.DiscardHandler))
+	defer s.store.Close()
+	var want strings.Builder
+	for _, w := range s.ways() {
+		fmt.Fprintf(&want, "%s, %s\n  %s\n", w.flag, w.network, strings.ReplaceAll(pathOf(o, w), " | ", "\n  "))
+	}
+	if !strings.Contains(text, "```\n"+want.String()+"```") {
+		t.Errorf("docs/ARCHITECTURE.md should have:\n%s", want.String())
 	}
 }

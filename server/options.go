@@ -1,12 +1,31 @@
 package main
 
-import "time"
+import (
+	"time"
+
+	"darboux/handlers/graphite"
+)
 
 // Options holds every setting of the daemon after all of them were checked: one
 // field for each flag, filled by the table in settings.go and by nothing else.
 type Options struct {
 	// TCP are the host:port addresses that serve Riemann clients; none is allowed.
 	TCP []string
+
+	// UDP are the host:port addresses that take Riemann's datagrams; none is allowed.
+	UDP []string
+	// UDPBuffer is the receive buffer asked for each UDP socket, in bytes.
+	UDPBuffer int64
+	// Graphite are the host:port addresses that take Graphite's lines, over TCP and UDP.
+	Graphite []string
+	// GraphiteTTL is given to the events of lines; 0 leaves it to TTL.
+	GraphiteTTL time.Duration
+	// GraphiteTemplates make host and service from Graphite's paths.
+	GraphiteTemplates *graphite.Templates
+	// OpenTSDB are the host:port addresses that take OpenTSDB's lines.
+	OpenTSDB []string
+	// MaxLine is the longest line taken, in bytes with its newline.
+	MaxLine int64
 
 	// Loops is the number of event loops, at least 1.
 	Loops int

@@ -120,8 +120,20 @@ func TestValues(t *testing.T) {
 		{"--tcp=localhost", nil, `"localhost" is not`},
 		{"--tcp=a:65536", nil, `the port of "a:65536" is not a number from 0 to 65535`},
 		{"--tcp=a:http", nil, `the port of "a:http"`},
-		{"--udp=", func(o *Options) any { return o.Loops }, 2},
-		{"--udp=127.0.0.1:5555", nil, `--udp "127.0.0.1:5555" (flag): must be empty: datagrams are not served`},
+		{"--udp=", func(o *Options) any { return o.UDP }, []string(nil)},
+		{"--udp=a:1, b:2", func(o *Options) any { return o.UDP }, []string{"a:1", "b:2"}},
+		{"--udp=5555", nil, `--udp "5555" (flag): must be host:port`},
+		{"--udp-buffer=1MiB", func(o *Options) any { return o.UDPBuffer }, int64(1 << 20)},
+		{"--udp-buffer=1KiB", nil, `--udp-buffer "1KiB" (flag): must be a size such as 64KiB, from 4KiB to 1GiB`},
+		{"--graphite=a:2003", func(o *Options) any { return o.Graphite }, []string{"a:2003"}},
+		{"--graphite-ttl=5m", func(o *Options) any { return o.GraphiteTTL }, 5 * time.Minute},
+		{"--graphite-ttl=0", func(o *Options) any { return o.GraphiteTTL }, time.Duration(0)},
+		{"--graphite-ttl=1.5s", nil, `--graphite-ttl "1.5s" (flag): must be a duration of whole seconds`},
+		{"--graphite-template=host", nil, `--graphite-template "host" (flag): template "host" has no part measurement`},
+		{"--graphite-template=measurement*,a b c", nil, `template "a b c" must be [FILTER] PARTS`},
+		{"--opentsdb=a:4242", func(o *Options) any { return o.OpenTSDB }, []string{"a:4242"}},
+		{"--max-line=64KiB", func(o *Options) any { return o.MaxLine }, int64(64 << 10)},
+		{"--max-line=65KiB", nil, `--max-line "65KiB" (flag): must be a size such as 64KiB, from 64B to 64KiB`},
 		{"--http=127.0.0.1:5556", nil, `--http "127.0.0.1:5556" (flag): must be empty: HTTP is not served`},
 		{"--log-level=debug", func(o *Options) any { return o.LogLevel }, "debug"},
 		{"--log-level=loud", nil, `must be debug or info or warn or error`},
@@ -254,7 +266,7 @@ func TestHelpIsNoError(t *testing.T) {
 
 // What --check prints is a settings file that sets the same.
 func TestPrintedSettingsReadBack(t *testing.T) {
-	first, table, err := load([]string{"--tcp", "a:1,[::1]:2", "--loops=3", "--max-frame=2MB", "--self-events=0"}, nil, testMachine)
+	first, table, err := load([]string{"--tcp", "a:1,[::1]:2", "--loops=3", "--max-frame=2MB", "--self-events=0", "--graphite-template", "servers.* .host.measurement*", "--graphite-template", "measurement*"}, nil, testMachine)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"darboux/handlers/graphite"
 )
 
 // The functions of this file make the parsers of the settings table. A parser's
@@ -148,6 +150,21 @@ func checkAddress(address string) error {
 		return fmt.Errorf("must be host:port; the port of %q is not a number from 0 to %d", address, math.MaxUint16)
 	}
 	return nil
+}
+
+// templates takes any number of Graphite templates, with commas between them.
+func templates(field **graphite.Templates) func(string) error {
+	return func(text string) error {
+		var texts []string
+		for _, one := range strings.Split(text, ",") {
+			if one = strings.TrimSpace(one); one != "" {
+				texts = append(texts, one)
+			}
+		}
+		t, err := graphite.ParseTemplates(texts)
+		*field = t
+		return err
+	}
 }
 
 // emptyOnly keeps the name of a setting whose thing does not exist yet.
