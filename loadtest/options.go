@@ -131,7 +131,7 @@ func (o *options) registerTarget(fs *flag.FlagSet) {
 func defaults() *options {
 	return &options{
 		connections: 8, pipeline: 64, readRate: 64 << 10, grace: 30 * time.Second,
-		load: workload.Config{Hosts: 100, Services: 100, Batch: 1, EventSize: 185},
+		load: workload.Config{Hosts: 100, Services: 100, Batch: 1, EventSize: 185, Tags: 2, Attributes: 2},
 	}
 }
 
