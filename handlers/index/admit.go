@@ -1,5 +1,9 @@
 package index
 
+// mostRun is the most bytes of an entry, header included: a run lies within an
+// arena.
+const mostRun = 1 << arenaShift
+
 // admitsEntry counts one more entry if the limit of entries allows it.
 func (s *shard) admitsEntry() bool {
 	x := s.index
@@ -21,14 +25,22 @@ func (s *shard) admitsChunk(n int) bool {
 	if s.hasChunk(n) || s.compactEvents(1) > 0 && s.hasChunk(n) {
 		return true
 	}
+	return s.refuseMemory()
+}
+
+func (s *shard) refuseMemory() bool {
 	s.counts.RefusedMemory++
-	return s.index.refuse("bytes", s.index.cfg.Memory)
+	limit := s.index.cfg.Memory
+	if limit.Value == 0 {
+		limit = Limit{"the reach of its addresses,", MaxMemory}
+	}
+	return s.index.refuse("bytes", limit)
 }
 
 func (s *shard) hasChunk(n int) bool {
 	class := classFor(n)
 	if class == ownRun {
-		return n < 1<<arenaShift && s.pages.admits(pagesFor(n), s.index.softPages)
+		return n <= mostRun && s.pages.admits(pagesFor(n), s.index.softPages)
 	}
 	return s.events.classes[class].free > 0 || s.pages.admits(class.pages(), s.index.softPages)
 }
@@ -39,6 +51,5 @@ func (s *shard) admitsTerms() bool {
 	if s.pages.admits(0, s.index.hardPages) {
 		return true
 	}
-	s.counts.RefusedMemory++
-	return s.index.refuse("bytes", s.index.cfg.Memory)
+	return s.refuseMemory()
 }

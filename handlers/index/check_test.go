@@ -339,8 +339,10 @@ func (p *pages) check() error {
 				if !s.free || s.clean != clean || int(s.order) != order || s.prev != prev || page%(1<<order) != 0 {
 					return fmt.Errorf("the free block at page %d is in the wrong list", page)
 				}
-				if b := p.state(page ^ 1<<order); order < arenaOrder && b.free && int(b.order) == order && b.clean == clean {
-					return fmt.Errorf("the free block at page %d is apart from its buddy", page)
+				if order < arenaOrder {
+					if b := p.state(page ^ 1<<order); b.free && int(b.order) == order && b.clean == clean {
+						return fmt.Errorf("the free block at page %d is apart from its buddy", page)
+					}
 				}
 				free += 1 << order
 				if !clean {

@@ -24,15 +24,6 @@ const (
 	childEntries  = 3000
 )
 
-// TestMain makes the test binary the process that is to be killed, if it was
-// started as that.
-func TestMain(m *testing.M) {
-	if path := os.Getenv(childVariable); path != "" {
-		writeForever(path)
-	}
-	os.Exit(m.Run())
-}
-
 // writeForever writes one snapshot after the other, each with the next number in
 // all entries, and tells when each is done.
 func writeForever(path string) {

@@ -196,7 +196,6 @@ func (m *Map) searchShard(s *mapShard, q Matcher, cur *Cursor, dst []byte, limit
 	if !cur.inside {
 		cur.inside, cur.born = true, s.births
 	}
-	var e riemann.Event
 	for _, x := range s.order[s.bornFrom(cur.next):] {
 		if x.born >= cur.born {
 			break
@@ -210,8 +209,8 @@ func (m *Map) searchShard(s *mapShard, q Matcher, cur *Cursor, dst []byte, limit
 		}
 		*budget--
 		cur.Looked++
-		x.view(&e)
-		if q.Match(&e) {
+		x.view(&cur.view)
+		if q.Match(&cur.view) {
 			cur.Matched++
 			dst = riemann.AppendEventField(dst, x.stored)
 		}

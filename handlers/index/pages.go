@@ -87,13 +87,16 @@ func (p *pages) takeZeroed(n int) ref {
 }
 
 func (p *pages) run(n int) (r ref, clean bool) {
+	if n < 1 || n > pagesPerArena {
+		panic("BUG: a run of pages must lie within an arena")
+	}
 	order := bits.Len(uint(n - 1))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	page, clean, ok := p.block(order)
-	if !ok {
+	for !ok { // twice if a whole arena is wanted: the first lacks a page
 		p.grow()
-		page, clean, _ = p.block(order)
+		page, clean, ok = p.block(order)
 	}
 	p.giveBack(page+uint32(n), 1<<order-n, clean)
 	p.inUse.Add(int64(n))

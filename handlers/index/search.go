@@ -27,7 +27,6 @@ func (s *shard) search(q Matcher, cur *Cursor, dst []byte, limit int, budget *in
 		s.births++
 		cur.born = s.births
 	}
-	var e riemann.Event
 	end := min(cur.next+holdIDs, uint64(s.ids.used))
 	for cur.next < end && *budget > 0 && len(dst) < limit {
 		at := s.ids.ref(uint32(cur.next))
@@ -41,8 +40,8 @@ func (s *shard) search(q Matcher, cur *Cursor, dst []byte, limit int, budget *in
 		}
 		*budget--
 		cur.Looked++
-		x.view(&e)
-		if q.Match(&e) {
+		x.view(&cur.view)
+		if q.Match(&cur.view) {
 			cur.Matched++
 			dst = riemann.AppendEventField(dst, x.stored())
 		}

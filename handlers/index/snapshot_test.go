@@ -169,7 +169,7 @@ func smallStore(t testing.TB) *Index {
 		r := riemann.Record{Host: fmt.Sprint("h", i), Service: "s", State: "ok", Tags: []string{"x"}}
 		apply(t, x, r)
 	}
-	apply(t, x, riemann.Record{Host: "large", Description: strings.Repeat("d", 2<<20)})
+	apply(t, x, riemann.Record{Host: "large", Description: strings.Repeat("d", 3<<19)})
 	return x
 }
 

@@ -63,11 +63,14 @@ type Cursor struct {
 	inside bool   // born and next hold for it
 	next   uint64 // where in it to go on
 	born   uint64 // entries born at or after this are not part of the search
+
+	view riemann.Event // of the entry at hand
 }
 
 // leaveShard makes the cursor go on with the next shard.
 func (c *Cursor) leaveShard() {
-	*c = Cursor{Slice: c.Slice, Looked: c.Looked, Matched: c.Matched, shard: c.shard + 1}
+	c.shard++
+	c.inside, c.next, c.born = false, 0, 0
 }
 
 // orNone is a limit of bytes, 0 being none.

@@ -78,8 +78,8 @@ func (t *table) probe(hash uint32) probe {
 	return probe{base: d.bases[hash>>d.shift], at: hash & mask, mask: mask, shift: t.slotShift}
 }
 
-// emptyProbe ends at once.
-var emptyProbe = probe{base: unsafe.Pointer(new(slot))}
+// emptyProbe ends at once. It has room for the largest slot.
+var emptyProbe = probe{base: unsafe.Pointer(new(term))}
 
 func (p *probe) slot() *slot { return (*slot)(unsafe.Add(p.base, uintptr(p.at)<<p.shift)) }
 
