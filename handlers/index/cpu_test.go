@@ -16,4 +16,3 @@ func threadCPU(tb testing.TB) time.Duration {
 	}
 	return time.Duration(t.Nano())
 }
-
