@@ -1,0 +1,146 @@
+package web
+
+import (
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+
+	"darboux/frame"
+	"darboux/handlers/index"
+	"darboux/handlers/query"
+)
+
+// API is the endpoints. Its fields are set before Handler is called and not changed
+// afterwards.
+type API struct {
+	Store    index.Store
+	Queries  *query.Cache
+	MaxEvent frame.Limit // bytes of an event
+	MaxReply frame.Limit // bytes of events that are sorted
+	Access   Access
+	// Now is the time in microseconds of the Unix epoch.
+	Now func() int64
+	// Elapsed is a clock that no one sets, by which slices are measured.
+	Elapsed func() time.Duration
+	// Ready says why the server is not ready; nil: it is.
+	Ready func() error
+	// Numbers is what /metrics shows.
+	Numbers prometheus.Gatherer
+	// Pipelines describes the way of a request through the server, in lines.
+	Pipelines func() string
+	// Report is told of what an operator may want to know.
+	Report func(kind, peer, text string)
+}
+
+// route is an endpoint.
+type route struct {
+	need    need
+	methods string // what is allowed, as the header Allow has it
+	handle  fasthttp.RequestHandler
+}
+
+// pprofPath begins the paths of profiles.
+const pprofPath = "/debug/pprof/"
+
+// Handler returns the handler of all endpoints.
+func (a *API) Handler() fasthttp.RequestHandler {
+	const reading = "GET, HEAD, OPTIONS"
+	routes := map[string]*route{
+		"/index":           {toRead, reading, a.index},
+		"/index/":          {toRead, reading, a.index},
+		"/events":          {toWrite, "PUT, POST, OPTIONS", a.events},
+		"/metrics":         {toRead, reading, a.metrics},
+		"/healthz":         {toAsk, reading, healthz},
+		"/readyz":          {toAsk, reading, a.readyz},
+		"/debug/pipelines": {toDebug, reading, a.pipelines},
+	}
+	profiles := &route{toDebug, reading, profiles}
+	return func(ctx *fasthttp.RequestCtx) {
+		path := ctx.Path()
+		r := routes[string(path)]
+		if r == nil && strings.HasPrefix(string(path), pprofPath) {
+			r = profiles
+		}
+		if r == nil {
+			Fail(ctx, fasthttp.StatusNotFound, "there is nothing at this path")
+			return
+		}
+		a.serve(ctx, r)
+	}
+}
+
+// serve answers a request to a route, if it is allowed.
+func (a *API) serve(ctx *fasthttp.RequestCtx, r *route) {
+	preflight := ctx.IsOptions()
+	if !preflight && !allowed(r.methods, ctx.Method()) {
+		ctx.Response.Header.Set(fasthttp.HeaderAllow, r.methods)
+		Fail(ctx, fasthttp.StatusMethodNotAllowed, "the method must be one of "+r.methods)
+		return
+	}
+	need := r.need
+	if preflight {
+		need = toAsk // a browser asks without token
+	}
+	if status, why := a.Access.refusal(ctx, need); status != 0 {
+		if status == fasthttp.StatusUnauthorized {
+			ctx.Response.Header.Set(fasthttp.HeaderWWWAuthenticate, `Bearer realm="darboux"`)
+		}
+		Fail(ctx, status, why)
+		return
+	}
+	switch {
+	case preflight:
+		ctx.SetStatusCode(fasthttp.StatusNoContent)
+		ctx.Response.Header.Set(fasthttp.HeaderAllow, r.methods)
+		if r.need == toRead {
+			a.Access.preflight(ctx)
+		}
+		return
+	case r.need == toRead:
+		a.Access.allowReading(ctx)
+	}
+	r.handle(ctx)
+}
+
+// allowed reports whether method is in a list with commas.
+func allowed(methods string, method []byte) bool {
+	for m := range strings.SplitSeq(methods, ", ") {
+		if m == string(method) {
+			return true
+		}
+	}
+	return false
+}
+
+const plainText = "text/plain; charset=utf-8"
+
+func healthz(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType(plainText)
+	ctx.SetBodyString("ok\n")
+}
+
+func (a *API) readyz(ctx *fasthttp.RequestCtx) {
+	if err := a.Ready(); err != nil {
+		Fail(ctx, fasthttp.StatusServiceUnavailable, err.Error())
+		return
+	}
+	ctx.SetContentType(plainText)
+	ctx.SetBodyString("ready\n")
+}
+
+func (a *API) pipelines(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType(plainText)
+	ctx.SetBodyString(a.Pipelines())
+}
+
+// guard, deferred, turns a panic into damage, unless it is another's.
+func guard(others *bool) {
+	if v := recover(); v != nil {
+		if others != nil && *others {
+			panic(v)
+		}
+		panic(damage{v})
+	}
+}

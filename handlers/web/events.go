@@ -1,0 +1,172 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"darboux/handlers/riemann"
+)
+
+// events takes events: a Msg, or JSON, one a line, with one result a line.
+func (a *API) events(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType("application/x-ndjson")
+	if isProtobuf(string(ctx.Request.Header.ContentType())) {
+		a.takeMsg(ctx)
+		return
+	}
+	ctx.Response.SetBodyStream(&lines{api: a, ctx: ctx, rest: ctx.Request.Body()}, -1)
+}
+
+func isProtobuf(contentType string) bool {
+	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	switch strings.TrimSpace(kind) {
+	case "application/x-protobuf", "application/protobuf", "application/vnd.google.protobuf", "application/octet-stream":
+		return true
+	}
+	return false
+}
+
+// batchLines is how many events are given to the index at a time.
+const batchLines = 64
+
+// lines is the reply to events as JSON, one a line. It takes them in slices, as the
+// client reads the results. Its request's body stays valid until it is closed.
+type lines struct {
+	api   *API
+	ctx   *fasthttp.RequestCtx
+	rest  []byte
+	taken int
+	bad   int
+
+	wire    []byte // the batch's events, one behind the other
+	ends    []int  // where in wire each ends; negative: its line has an error
+	errs    []error
+	views   []riemann.Event
+	refused []bool
+}
+
+// Read only makes it an io.Reader, which fasthttp wants.
+func (l *lines) Read([]byte) (int, error) { return 0, io.ErrNoProgress }
+
+// Slice implements Sliced.
+func (l *lines) Slice(dst []byte, limit int) ([]byte, error) {
+	until := l.api.Elapsed() + sliceTime
+	for len(l.rest) > 0 && len(dst) < limit {
+		l.readBatch()
+		dst = l.apply(dst)
+		if l.api.Elapsed() >= until {
+			break
+		}
+	}
+	if len(l.rest) > 0 {
+		return dst, nil
+	}
+	if l.taken == 0 && l.bad > 0 {
+		l.ctx.SetStatusCode(fasthttp.StatusBadRequest) // which counts if nothing has left yet
+	}
+	return dst, io.EOF
+}
+
+// readBatch decodes the next lines.
+func (l *lines) readBatch() {
+	l.wire, l.ends, l.errs = l.wire[:0], l.ends[:0], l.errs[:0]
+	for len(l.rest) > 0 && len(l.ends) < batchLines {
+		line, rest, _ := bytes.Cut(l.rest, []byte("\n"))
+		l.rest = rest
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		err := l.readLine(line)
+		l.ends, l.errs = append(l.ends, len(l.wire)), append(l.errs, err)
+	}
+}
+
+func (l *lines) readLine(line []byte) error {
+	r, err := parseEvent(line)
+	if err != nil {
+		return err
+	}
+	start := len(l.wire)
+	l.wire = r.AppendEvent(l.wire)
+	if n := len(l.wire) - start; n > l.api.MaxEvent.Value {
+		l.wire = l.wire[:start]
+		return fmt.Errorf("event of %d bytes is over the limit of %d bytes (%s)", n, l.api.MaxEvent.Value, l.api.MaxEvent.Flag)
+	}
+	return nil
+}
+
+// apply gives the batch to the index and appends a result for each line.
+func (l *lines) apply(dst []byte) []byte {
+	l.views = l.views[:0]
+	start := 0
+	for i, end := range l.ends {
+		if l.errs[i] == nil {
+			l.views = append(l.views, riemann.Event{})
+			if err := l.views[len(l.views)-1].Parse(l.wire[start:end]); err != nil {
+				panic("BUG: an encoded event is refused: " + err.Error())
+			}
+		}
+		start = end
+	}
+	l.refused = append(l.refused[:0], make([]bool, len(l.views))...)
+	l.api.apply(l.views, l.refused)
+	at := 0
+	for _, err := range l.errs {
+		if err == nil {
+			if l.refused[at] {
+				err = l.api.Store.WhyRefused()
+			}
+			at++
+		}
+		dst = l.result(dst, err)
+	}
+	return dst
+}
+
+func (l *lines) result(dst []byte, err error) []byte {
+	if err == nil {
+		l.taken++
+		return append(dst, "{\"ok\":true}\n"...)
+	}
+	l.bad++
+	dst = append(dst, `{"ok":false,"error":`...)
+	return append(appendJSONString(dst, []byte(err.Error())), "}\n"...)
+}
+
+// apply gives events to the index. A panic in it is damage.
+func (a *API) apply(events []riemann.Event, refused []bool) int {
+	defer guard(nil)
+	return a.Store.Apply(events, a.Now(), refused)
+}
+
+// takeMsg takes the events of a Msg.
+func (a *API) takeMsg(ctx *fasthttp.RequestCtx) {
+	var m riemann.Msg
+	err := m.Parse(ctx.Request.Body(), a.MaxEvent.Value)
+	if err == nil && m.HasQuery {
+		err = fmt.Errorf("a query stands in the Msg; it belongs to /index")
+	}
+	if err != nil {
+		ctx.SetStatusCode(fasthttp.StatusBadRequest)
+		ctx.SetBody(append(appendJSONString([]byte(`{"ok":false,"error":`), []byte(err.Error())), "}\n"...))
+		return
+	}
+	refused := 0
+	for m.Next() {
+		refused += a.apply(m.Events, make([]bool, len(m.Events)))
+	}
+	if m.Count > refused || m.Count+m.Skipped == 0 {
+		ctx.SetBody(fmt.Appendf(nil, "{\"ok\":true,\"taken\":%d,\"refused\":%d,\"skipped\":%d}\n", m.Count-refused, refused, m.Skipped))
+		return
+	}
+	ctx.SetStatusCode(fasthttp.StatusBadRequest)
+	text := fmt.Sprintf("event of %d bytes is over the limit of %d bytes (%s)", m.Largest, a.MaxEvent.Value, a.MaxEvent.Flag)
+	if refused > 0 {
+		text = a.Store.WhyRefused().Error()
+	}
+	ctx.SetBody(append(appendJSONString([]byte(`{"ok":false,"error":`), []byte(text)), "}\n"...))
+}

@@ -1,0 +1,227 @@
+package web
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"darboux/handlers/index"
+	"darboux/handlers/query"
+	"darboux/handlers/riemann"
+)
+
+const (
+	// sliceTime is how long a reply is worked on before others have their turn.
+	sliceTime = time.Millisecond
+	// stepEntries is how many entries are looked at between two looks at the clock, fewer
+	// if the query's regular expressions are large.
+	stepEntries = 500
+	stepCost    = stepEntries * 8
+	// foundBytes is how many bytes of events are found at a time.
+	foundBytes = 4 << 10
+)
+
+// form is how events are written.
+type form struct {
+	name, mime string
+	open, sep  string // in front of the first event, and between two
+	close      string // behind the last one; none has the last of a JSON lines' LF
+}
+
+var forms = map[string]*form{
+	"jsonl":    {"jsonl", "application/x-ndjson", "", "\n", "\n"},
+	"json":     {"json", "application/json", "[", ",\n", "]\n"},
+	"protobuf": {"protobuf", "application/x-protobuf", "\x10\x01", "", ""}, // a Msg with ok = true
+}
+
+// index answers with the events that match a query.
+func (a *API) index(ctx *fasthttp.RequestCtx) {
+	want, err := a.readWish(ctx)
+	if err != nil {
+		Fail(ctx, fasthttp.StatusBadRequest, err.Error())
+		return
+	}
+	var source Sliced
+	s := search{api: a, want: want, step: max(1, stepCost/(8+want.query.Steps()))}
+	switch {
+	case want.explain:
+		source = &explaining{search: s}
+	case want.sort != "":
+		source = &sorting{search: s}
+	default:
+		source = &listing{search: s}
+	}
+	ctx.SetContentType(want.form.mime)
+	ctx.Response.SetBodyStream(source, -1)
+}
+
+// search is a query that is being run for a reply.
+type search struct {
+	api      *API
+	want     wish
+	cursor   index.Cursor
+	step     int    // entries to look at between two looks at the clock
+	matching bool   // true exactly while the query looks at an event
+	found    []byte // events as fields of a Msg
+	event    riemann.Event
+}
+
+// Read only makes it an io.Reader, which fasthttp wants.
+func (s *search) Read([]byte) (int, error) { return 0, io.ErrNoProgress }
+
+// Match implements index.Matcher: a panic in it is the query's, any other one in the
+// index is the index's own.
+func (s *search) Match(e *riemann.Event) bool {
+	s.matching = true
+	ok := s.want.query.Match(e)
+	s.matching = false
+	return ok
+}
+
+// slice finds events for one slice, or until enough says so, and hands each to take, as
+// wire bytes that it must not keep. It reports whether the search is at its end.
+func (s *search) slice(enough func() bool, take func(event []byte) error) (done bool, err error) {
+	s.cursor.Slice = s.step
+	until := s.api.Elapsed() + sliceTime
+	for !s.cursor.Done && !enough() && s.api.Elapsed() < until {
+		s.find()
+		if err := eachEvent(s.found, take); err != nil {
+			return true, err
+		}
+	}
+	return s.cursor.Done, nil
+}
+
+func (s *search) find() {
+	defer guard(&s.matching)
+	s.found = s.api.Store.Search(s, &s.cursor, s.found[:0], foundBytes)
+}
+
+// eachEvent hands over the events of fields of a Msg.
+func eachEvent(fields []byte, take func([]byte) error) error {
+	for len(fields) > 0 {
+		event, n := protowire.ConsumeBytes(fields[1:])
+		if n < 0 {
+			panic(damage{"BUG: the index found what is no event"})
+		}
+		if err := take(event); err != nil {
+			return err
+		}
+		fields = fields[1+n:]
+	}
+	return nil
+}
+
+// view makes s.event the view of wire bytes of the index.
+func (s *search) view(event []byte) *riemann.Event {
+	if err := s.event.Parse(event); err != nil {
+		panic(damage{"BUG: a stored event is damaged: " + err.Error()})
+	}
+	return &s.event
+}
+
+// writer writes events in a form.
+type writer struct {
+	form  *form
+	json  jsonEvent
+	begun bool
+}
+
+func (w *writer) append(dst, event []byte, view func([]byte) *riemann.Event) []byte {
+	if !w.begun {
+		w.begun = true
+		dst = append(dst, w.form.open...)
+	} else {
+		dst = append(dst, w.form.sep...)
+	}
+	if w.form.name == "protobuf" {
+		return riemann.AppendEventField(dst, event)
+	}
+	return w.json.appendTo(dst, view(event))
+}
+
+func (w *writer) end(dst []byte) []byte {
+	if !w.begun {
+		if w.form.name == "jsonl" {
+			return dst
+		}
+		dst = append(dst, w.form.open...)
+	}
+	return append(dst, w.form.close...)
+}
+
+// listing is a reply of events in the order in which they are found.
+type listing struct {
+	search
+	out  writer
+	sent int
+}
+
+// Slice implements Sliced.
+func (l *listing) Slice(dst []byte, limit int) ([]byte, error) {
+	l.out.form, l.out.json.fields = l.want.form, l.want.fields
+	full := func() bool { return len(dst) >= limit || l.all() }
+	done, _ := l.slice(full, func(event []byte) error {
+		if !l.all() {
+			l.sent++
+			dst = l.out.append(dst, event, l.view)
+		}
+		return nil
+	})
+	if done || l.all() {
+		return l.out.end(dst), io.EOF
+	}
+	return dst, nil
+}
+
+// all reports whether as many were sent as are wanted.
+func (l *listing) all() bool { return l.want.limit > 0 && l.sent == l.want.limit }
+
+// explaining is a reply about how a query is run, which it therefore is.
+type explaining struct{ search }
+
+// Slice implements Sliced.
+func (x *explaining) Slice(dst []byte, _ int) ([]byte, error) {
+	done, _ := x.slice(func() bool { return false }, func([]byte) error { return nil })
+	if !done {
+		return dst, nil
+	}
+	dst = append(dst, `{"query":`...)
+	dst = appendJSONString(dst, []byte(x.want.query.String()))
+	dst = append(dst, `,"lookups":[`...)
+	for i, l := range x.want.query.Lookups() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendJSONString(dst, []byte(lookupText(l)))
+	}
+	return fmt.Appendf(dst, "],\"looked_at\":%d,\"matched\":%d}\n", x.cursor.Looked, x.cursor.Matched), io.EOF
+}
+
+// lookupText names the events that a lookup finds.
+func lookupText(l query.Lookup) string {
+	switch l.By {
+	case query.ByNothing:
+		return "nothing"
+	case query.ByKey:
+		return "host " + quoted(l.Host) + " and service " + quoted(l.Service)
+	case query.ByAny:
+		var terms []string
+		for _, ways := range l.Any {
+			terms = append(terms, lookupText(ways[0]))
+		}
+		return "any of: " + strings.Join(terms, "; ")
+	}
+	return l.By.String() + " " + quoted(l.Value)
+}
+
+func quoted(value []byte) string {
+	if value == nil {
+		return "missing"
+	}
+	return fmt.Sprintf("%q", value)
+}

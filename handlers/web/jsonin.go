@@ -1,0 +1,187 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"darboux/handlers/riemann"
+)
+
+// parseEvent reads one event as JSON: the fields of jsonEvent, any of which may be
+// missing or null, and attributes as further fields. Errors name the field.
+func parseEvent(line []byte) (*riemann.Record, error) {
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.UseNumber()
+	var given map[string]any
+	if err := decoder.Decode(&given); err != nil {
+		return nil, fmt.Errorf("no JSON object: %w", err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, errors.New("more than one JSON value stands in the line")
+	}
+	if given == nil {
+		return nil, errors.New("no JSON object: null")
+	}
+	r := &riemann.Record{}
+	for name, value := range given {
+		if value == nil {
+			continue
+		}
+		if err := setField(r, name, value); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return r, nil
+}
+
+func setField(r *riemann.Record, name string, value any) error {
+	switch name {
+	case "host":
+		return setText(r, riemann.HasHost, &r.Host, value)
+	case "service":
+		return setText(r, riemann.HasService, &r.Service, value)
+	case "state":
+		return setText(r, riemann.HasState, &r.State, value)
+	case "description":
+		return setText(r, riemann.HasDescription, &r.Description, value)
+	case "metric":
+		return setMetric(r, value)
+	case "ttl":
+		return setTTL(r, value)
+	case "time":
+		return setTime(r, value)
+	case "tags":
+		return setTags(r, value)
+	}
+	return addAttribute(r, name, value)
+}
+
+func setText(r *riemann.Record, bit riemann.Fields, field *string, value any) error {
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("must be a text, not %s", kindOf(value))
+	}
+	*field = text
+	r.Set |= bit
+	return nil
+}
+
+// setMetric takes a whole number as an integer, exactly, and any other one as a double.
+func setMetric(r *riemann.Record, value any) error {
+	number, ok := value.(json.Number)
+	if !ok {
+		return fmt.Errorf("must be a number, not %s", kindOf(value))
+	}
+	if !strings.ContainsAny(number.String(), ".eE") {
+		if i, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
+			r.Sint64 = i
+			r.Set |= riemann.HasSint64
+			return nil
+		}
+	}
+	f, err := number.Float64()
+	if err != nil {
+		return fmt.Errorf("%.40s is beyond a 64-bit float", number)
+	}
+	r.D = f
+	r.Set |= riemann.HasD
+	return nil
+}
+
+func setTTL(r *riemann.Record, value any) error {
+	number, ok := value.(json.Number)
+	if !ok {
+		return fmt.Errorf("must be a number of seconds, not %s", kindOf(value))
+	}
+	f, err := strconv.ParseFloat(number.String(), 32)
+	if err != nil {
+		return fmt.Errorf("%.40s is beyond a 32-bit float", number)
+	}
+	r.TTL = float32(f)
+	r.Set |= riemann.HasTTL
+	return nil
+}
+
+// mostSeconds keeps microseconds within 63 bits.
+const mostSeconds = math.MaxInt64 / 1e6
+
+// setTime takes ISO 8601 with a zone, or seconds of the Unix epoch.
+func setTime(r *riemann.Record, value any) error {
+	switch v := value.(type) {
+	case string:
+		t, err := time.Parse(time.RFC3339Nano, v)
+		if err != nil {
+			return fmt.Errorf("%.60q is no time such as 2026-01-31T23:59:59.000Z", v)
+		}
+		r.TimeMicros = t.UnixMicro()
+	case json.Number:
+		f, err := v.Float64()
+		if err != nil || math.Abs(f) >= mostSeconds {
+			return fmt.Errorf("%.40s are too many seconds", v)
+		}
+		if i, err := v.Int64(); err == nil {
+			r.TimeMicros = i * 1e6
+		} else {
+			r.TimeMicros = int64(math.Round(f * 1e6))
+		}
+	default:
+		return fmt.Errorf("must be a time as text, or a number of seconds, not %s", kindOf(value))
+	}
+	r.Set |= riemann.HasTimeMicros
+	return nil
+}
+
+func setTags(r *riemann.Record, value any) error {
+	list, ok := value.([]any)
+	if !ok {
+		return fmt.Errorf("must be an array of texts, not %s", kindOf(value))
+	}
+	for _, v := range list {
+		tag, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("must be an array of texts; in it is %s", kindOf(v))
+		}
+		r.Tags = append(r.Tags, tag)
+	}
+	return nil
+}
+
+// addAttribute takes a text, and a number or truth value as one.
+func addAttribute(r *riemann.Record, key string, value any) error {
+	var text string
+	switch v := value.(type) {
+	case string:
+		text = v
+	case json.Number:
+		text = v.String()
+	case bool:
+		text = strconv.FormatBool(v)
+	default:
+		return fmt.Errorf("an attribute must be a text, not %s", kindOf(value))
+	}
+	r.Attributes = append(r.Attributes, riemann.Pair{Key: key, Value: text})
+	return nil
+}
+
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a text"
+	case json.Number:
+		return "a number"
+	case bool:
+		return "a truth value"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}

@@ -1,0 +1,95 @@
+package web
+
+import (
+	"io"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/common/expfmt"
+	"github.com/valyala/fasthttp"
+)
+
+// Number is one number that the server counts, by its name in words.
+type Number struct {
+	Name  string // such as "bytes read" or "connections closed: reset", a cause behind the colon
+	Help  string // a sentence
+	Gauge bool   // it goes up and down; a counter only grows
+	Value int64
+}
+
+// NewNumbers returns what gathers the server's numbers, and those of the Go runtime and
+// the process. numbers returns always the same ones; any goroutine may call it.
+func NewNumbers(numbers func() []Number) prometheus.Gatherer {
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(numberCollector(numbers), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+type numberCollector func() []Number
+
+// Describe implements prometheus.Collector.
+func (c numberCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, n := range c() {
+		out <- n.describe()
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c numberCollector) Collect(out chan<- prometheus.Metric) {
+	for _, n := range c() {
+		kind := prometheus.CounterValue
+		if n.Gauge {
+			kind = prometheus.GaugeValue
+		}
+		out <- prometheus.MustNewConstMetric(n.describe(), kind, float64(n.Value))
+	}
+}
+
+func (n *Number) describe() *prometheus.Desc {
+	name, cause := n.MetricName()
+	var labels prometheus.Labels
+	help := n.Help
+	if cause != "" {
+		labels = prometheus.Labels{"cause": cause}
+		help = "By cause: " + strings.SplitN(n.Name, ":", 2)[0] + "." // one help for all of a name
+	}
+	return prometheus.NewDesc(name, help, nil, labels)
+}
+
+// MetricName is the number's name by the conventions of Prometheus, and its label cause,
+// which may be "".
+func (n *Number) MetricName() (name, cause string) {
+	name, cause, _ = strings.Cut(n.Name, ": ")
+	words := strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' })
+	for i, w := range words { // a unit stands last
+		if w == "bytes" && i < len(words)-1 {
+			words = append(append(words[:i:i], words[i+1:]...), w)
+			break
+		}
+	}
+	if !n.Gauge {
+		words = append(words, "total")
+	}
+	return "darboux_" + strings.Join(words, "_"), cause
+}
+
+// metrics answers with all numbers. They are gathered by a producer, because that takes
+// longer than a handler should be held.
+func (a *API) metrics(ctx *fasthttp.RequestCtx) {
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	ctx.SetContentType(string(format))
+	Write(ctx, -1, func(w io.Writer) error {
+		families, err := a.Numbers.Gather()
+		if err != nil {
+			return err
+		}
+		encoder := expfmt.NewEncoder(w, format)
+		for _, f := range families {
+			if err := encoder.Encode(f); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

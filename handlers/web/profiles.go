@@ -1,0 +1,100 @@
+package web
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"runtime/trace"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// mostProfileSeconds bounds a profile over time.
+const mostProfileSeconds = 120
+
+// profiles answers with the runtime's profiles, as go tool pprof asks for them.
+func profiles(ctx *fasthttp.RequestCtx) {
+	name := strings.TrimPrefix(string(ctx.Path()), pprofPath)
+	q := ctx.QueryArgs()
+	seconds, err := profileSeconds(q)
+	if err != nil {
+		Fail(ctx, fasthttp.StatusBadRequest, err.Error())
+		return
+	}
+	ctx.SetContentType("application/octet-stream")
+	switch name {
+	case "":
+		ctx.SetContentType(plainText)
+		ctx.SetBodyString(profileList())
+	case "cmdline":
+		ctx.SetContentType(plainText)
+		ctx.SetBodyString(strings.Join(os.Args, "\x00"))
+	case "profile":
+		Write(ctx, -1, func(w io.Writer) error { return over(w, seconds, pprof.StartCPUProfile, pprof.StopCPUProfile) })
+	case "trace":
+		Write(ctx, -1, func(w io.Writer) error { return over(w, seconds, trace.Start, trace.Stop) })
+	default:
+		writeProfile(ctx, name, q.GetUintOrZero("debug"), flagged(q, "gc"))
+	}
+}
+
+func profileSeconds(q *fasthttp.Args) (time.Duration, error) {
+	text := string(q.Peek("seconds"))
+	if text == "" {
+		text = "30"
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostProfileSeconds {
+		return 0, fmt.Errorf("seconds %q: must be a whole number from 1 to %d", text, mostProfileSeconds)
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+func profileList() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "profile?seconds=30 (CPU)\ntrace?seconds=5\ncmdline\n")
+	for _, p := range pprof.Profiles() {
+		fmt.Fprintf(&b, "%s (%d), ?debug=1 for text\n", p.Name(), p.Count())
+	}
+	return b.String()
+}
+
+func writeProfile(ctx *fasthttp.RequestCtx, name string, form int, collect bool) {
+	p := pprof.Lookup(name)
+	if p == nil {
+		Fail(ctx, fasthttp.StatusNotFound, "there is no such profile")
+		return
+	}
+	if form > 0 {
+		ctx.SetContentType(plainText)
+	}
+	Write(ctx, -1, func(w io.Writer) error {
+		if collect && name == "heap" {
+			runtime.GC()
+		}
+		return p.WriteTo(w, form)
+	})
+}
+
+// lookEvery is how often the writer of a profile over time looks whether its client is
+// still there.
+const lookEvery = 100 * time.Millisecond
+
+// over writes what is gathered between start and stop.
+func over(w io.Writer, length time.Duration, start func(io.Writer) error, stop func()) error {
+	if err := start(w); err != nil {
+		return &StatusError{fasthttp.StatusConflict, err.Error()}
+	}
+	defer stop()
+	for end := time.Now().Add(length); time.Now().Before(end); time.Sleep(lookEvery) {
+		if _, err := w.Write(nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package web
+
+import (
+	"bytes"
+	"container/heap"
+	"io"
+	"math"
+	"sort"
+
+	"github.com/valyala/fasthttp"
+
+	"darboux/handlers/riemann"
+)
+
+// sorting is a reply of the first events by a field. It holds as many as are wanted.
+type sorting struct {
+	search
+	out    writer
+	top    topEvents
+	held   int // bytes of the events held
+	sorted bool
+	next   int // of those to be sent
+}
+
+// Slice implements Sliced.
+func (s *sorting) Slice(dst []byte, limit int) ([]byte, error) {
+	if !s.sorted {
+		done, err := s.slice(func() bool { return false }, s.take)
+		if err != nil || !done {
+			return dst, err
+		}
+		s.top.first(s.want.falling)
+		s.sorted = true
+		s.out.form, s.out.json.fields = s.want.form, s.want.fields
+	}
+	for ; s.next < len(s.top.events) && len(dst) < limit; s.next++ {
+		dst = s.out.append(dst, s.top.events[s.next].wire, s.view)
+	}
+	if s.next == len(s.top.events) {
+		return s.out.end(dst), io.EOF
+	}
+	return dst, nil
+}
+
+// take keeps an event if it is among the first.
+func (s *sorting) take(event []byte) error {
+	s.top.falling = s.want.falling
+	k := keyOf(s.view(event), s.want.sort)
+	if len(s.top.events) == s.want.limit {
+		last := &s.top.events[0]
+		if !s.top.before(&k, &last.key) {
+			return nil
+		}
+		s.held += len(event) - len(last.wire)
+		*last = sortedEvent{k.clone(), append(last.wire[:0], event...)}
+		heap.Fix(&s.top, 0)
+	} else {
+		s.held += len(event)
+		heap.Push(&s.top, sortedEvent{k.clone(), bytes.Clone(event)})
+	}
+	if s.held > s.api.MaxReply.Value {
+		return &StatusError{fasthttp.StatusBadRequest, "the events to be sorted have more bytes than " + s.api.MaxReply.Flag + " allows: lower the limit"}
+	}
+	return nil
+}
+
+// sortKey is what an event is sorted by: numbers come before texts, and both before
+// nothing.
+type sortKey struct {
+	kind   int // 0 number, 1 text, 2 missing
+	number float64
+	text   []byte
+}
+
+func (k sortKey) clone() sortKey {
+	k.text = bytes.Clone(k.text)
+	return k
+}
+
+func keyOf(e *riemann.Event, field string) sortKey {
+	switch field {
+	case "metric":
+		return numberKey(e.Metric())
+	case "time":
+		return sortKey{number: float64(e.TimeMicros)}
+	case "ttl":
+		return numberKey(riemann.Number{Kind: riemann.Float, Float: float64(e.TTL)})
+	case "host":
+		return textKey(e.HostBytes())
+	case "service":
+		return textKey(e.ServiceBytes())
+	case "state":
+		return textKey(e.StateBytes())
+	case "description":
+		return textKey(e.DescriptionBytes())
+	}
+	value, ok := e.Attribute(field)
+	if !ok {
+		return sortKey{kind: 2}
+	}
+	return sortKey{kind: 1, text: value}
+}
+
+// numberKey sorts what is no number like nothing.
+func numberKey(n riemann.Number) sortKey {
+	f := n.Float
+	if n.Kind == riemann.Integer {
+		f = float64(n.Int)
+	}
+	if n.Kind == riemann.Absent || math.IsNaN(f) {
+		return sortKey{kind: 2}
+	}
+	return sortKey{number: f}
+}
+
+func textKey(text []byte) sortKey {
+	if text == nil {
+		return sortKey{kind: 2}
+	}
+	return sortKey{kind: 1, text: text}
+}
+
+type sortedEvent struct {
+	key  sortKey
+	wire []byte
+}
+
+// topEvents is a heap whose head is the last of the first.
+type topEvents struct {
+	events  []sortedEvent
+	falling bool
+}
+
+// before reports whether a is to be sent before b. What has no value comes last, either
+// way.
+func (t *topEvents) before(a, b *sortKey) bool {
+	if a.kind != b.kind {
+		return a.kind < b.kind
+	}
+	if t.falling {
+		a, b = b, a
+	}
+	if a.kind == 1 {
+		return bytes.Compare(a.text, b.text) < 0
+	}
+	return a.number < b.number
+}
+
+// first puts the events into the order in which they are sent.
+func (t *topEvents) first(falling bool) {
+	t.falling = falling
+	sort.SliceStable(t.events, func(i, j int) bool { return t.before(&t.events[i].key, &t.events[j].key) })
+}
+
+func (t *topEvents) Len() int           { return len(t.events) }
+func (t *topEvents) Less(i, j int) bool { return t.before(&t.events[j].key, &t.events[i].key) }
+func (t *topEvents) Swap(i, j int)      { t.events[i], t.events[j] = t.events[j], t.events[i] }
+func (t *topEvents) Push(x any)         { t.events = append(t.events, x.(sortedEvent)) }
+
+// Pop is never called: the heap only grows, up to its limit.
+func (t *topEvents) Pop() any { panic("BUG: popped") }
