@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"math"
-	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -17,32 +16,11 @@ const (
 
 // tagsSpanOf is where e's tags stand in its Raw; see spans.
 func tagsSpanOf(e *riemann.Event) shortSpan {
-	start, end := -1, 0
-	for it := e.Tags(); it.Next(); {
-		if len(it.Tag) == 0 {
-			return shortSpan{len: noTagsSpan} // an empty slice doesn't tell its place
-		}
-		at := offsetIn(e.Raw, it.Tag)
-		end = at + len(it.Tag)
-		if start < 0 {
-			start = at - 2
-			if start < 0 || end > math.MaxUint16 || e.Raw[start] != tagsKey || int(e.Raw[start+1]) != len(it.Tag) {
-				return shortSpan{len: noTagsSpan}
-			}
-		}
-	}
-	if start < 0 {
-		return shortSpan{}
-	}
-	if end-start >= noTagsSpan {
+	s := e.TagFields()
+	if s.Len >= noTagsSpan || s.Off+s.Len > math.MaxUint16 {
 		return shortSpan{len: noTagsSpan}
 	}
-	return shortSpan{uint16(start), uint16(end - start)}
-}
-
-// offsetIn is where part, a piece of whole, begins in it.
-func offsetIn(whole, part []byte) int {
-	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
+	return shortSpan{uint16(s.Off), uint16(s.Len)}
 }
 
 // tagFields are bytes that have all tags of the entry, as protobuf fields, and

@@ -56,6 +56,10 @@ func (e *Event) Tags() Tags {
 	return Tags{b: e.Raw, at: int(e.tags.at), end: int(e.tags.end)}
 }
 
+// TagFields is the piece of e's Raw from the first tag's field to behind the last one's:
+// fields of the event, all its tags among them. It is empty if e has none.
+func (e *Event) TagFields() Span { return Span{Off: e.tags.at, Len: e.tags.end - e.tags.at} }
+
 // Next goes to the next tag and reports whether there is one.
 func (t *Tags) Next() bool {
 	t.Tag, t.at = nextOf(t.b, t.at, t.end, tagTags)
