@@ -10,7 +10,7 @@ ARGS     ?=
 PKG      ?= ./...
 FUZZTIME ?= 10s
 BENCH    ?= .
-BOTH     := 'bin/darboux-load naive --tcp {addr}' 'bin/darboux --udp= --tcp {addr}'
+BOTH     := 'bin/darboux-load naive --tcp {addr}' 'bin/darboux --udp= --http= --tcp {addr}'
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,10 +54,10 @@ bench: build ## run the benchmarks, and compare the server with the naive one; B
 	bin/darboux-load compare --rounds 3 --duration 3s --connections 8 --pipeline 64 --batch 100 --out docs/results/naive-batch-100 $(BOTH)
 
 load: build ## run the load client against a server that it starts; results to bin/load.json and bin/load.html
-	bin/darboux-load --start 'bin/darboux --udp= --tcp {addr}' --duration 10s --json bin/load.json --html bin/load.html
+	bin/darboux-load --start 'bin/darboux --udp= --http= --tcp {addr}' --duration 10s --json bin/load.json --html bin/load.html
 
 sweep: build ## [long] try loops x handlers x pipeline x batch; table and heat map to docs/results/
-	bin/darboux-load sweep --start 'bin/darboux --udp= --tcp {addr} --loops {loops} --handlers {handlers}' --out docs/results/sweep
+	bin/darboux-load sweep --start 'bin/darboux --udp= --http= --tcp {addr} --loops {loops} --handlers {handlers}' --out docs/results/sweep
 
 clean: ## remove bin/
 	rm -rf bin

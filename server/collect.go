@@ -14,6 +14,9 @@ func (s *server) metrics() []metric {
 	all = appendStats(all, s.riemann.Stats())
 	all = append(all, lineMetrics(s.graphite, s.o.Graphite)...)
 	all = append(all, lineMetrics(s.opentsdb, s.o.OpenTSDB)...)
+	if len(s.o.HTTP) > 0 {
+		all = appendStats(all, s.web.Stats())
+	}
 	all = append(all, s.reserveMetrics()...)
 	if s.pool != nil {
 		all = append(all, s.poolMetrics()...)

@@ -10,7 +10,7 @@ import (
 // end, in this process.
 func wired(t *testing.T, flags ...string) *server {
 	t.Helper()
-	o, _, err := load(append([]string{"--tcp", "127.0.0.1:0", "--udp", ""}, flags...), nil, testMachine)
+	o, _, err := load(append([]string{"--tcp", "127.0.0.1:0", "--udp", "", "--http", ""}, flags...), nil, testMachine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func wired(t *testing.T, flags ...string) *server {
 // Every metric has its help, and every help its metric.
 func TestMetricsHaveTheirHelp(t *testing.T) {
 	for _, handlers := range []string{"0", "2"} {
-		s := wired(t, "--handlers", handlers, "--graphite", "127.0.0.1:0", "--opentsdb", "127.0.0.1:0")
+		s := wired(t, "--handlers", handlers, "--graphite", "127.0.0.1:0", "--opentsdb", "127.0.0.1:0", "--http", "127.0.0.1:0")
 		names := checkMetrics(t, s.metrics())
 		for name := range statHelp {
 			if !names[name] {

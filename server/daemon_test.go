@@ -137,7 +137,7 @@ func startBinary(t *testing.T, path string, flags ...string) *daemon {
 func launch(t *testing.T, path string, flags ...string) *daemon {
 	t.Helper()
 	d := &daemon{t: t, cmd: exec.Command(path, flags...), grown: make(chan struct{}), ended: make(chan struct{})}
-	d.cmd.Env = []string{"DARBOUX_TCP=127.0.0.1:0", "DARBOUX_UDP=", "DARBOUX_LOG_FORMAT=json", "DARBOUX_SELF_EVENTS=0",
+	d.cmd.Env = []string{"DARBOUX_TCP=127.0.0.1:0", "DARBOUX_UDP=", "DARBOUX_HTTP=", "DARBOUX_LOG_FORMAT=json", "DARBOUX_SELF_EVENTS=0",
 		raceOptions}
 	stderr, err := d.cmd.StderrPipe()
 	if err != nil {

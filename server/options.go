@@ -27,6 +27,25 @@ type Options struct {
 	// MaxLine is the longest line taken, in bytes with its newline.
 	MaxLine int64
 
+	// HTTP are the addresses that serve HTTP; none is allowed.
+	HTTP []string
+	// HTTPMaxHead is the largest head of a request, in bytes.
+	HTTPMaxHead int64
+	// HTTPMaxBody is the largest body of a request, in bytes.
+	HTTPMaxBody int64
+	// HTTPIdleTimeout is how long a connection may rest between two requests; 0 is for ever.
+	HTTPIdleTimeout time.Duration
+	// HTTPProducers bounds the body writers that run at a time.
+	HTTPProducers int
+	// HTTPReadToken and HTTPWriteToken are tokens as their files hold them; empty is none.
+	HTTPReadToken, HTTPWriteToken string
+	// HTTPCORS is the origin whose pages may read, * for all; empty is none.
+	HTTPCORS string
+	// HTTPAccessLog asks for a log line for each request.
+	HTTPAccessLog bool
+	// HTTPTraces is where spans are sent; empty is off.
+	HTTPTraces string
+
 	// Loops is the number of event loops, at least 1.
 	Loops int
 	// Handlers is the number of handlers; 0 works bursts on the loops.

@@ -18,6 +18,7 @@ type relation struct {
 
 var relations = []relation{
 	{[]string{"memory", "max-frame"}, reserveHoldsFrame},
+	{[]string{"memory", "http-max-body", "http-max-head"}, reserveHoldsRequest},
 	{[]string{"memory", "loops"}, shareIsWorkable},
 	{[]string{"ring-slots", "loops", "handlers"}, everyLoopHasCredit},
 }
@@ -30,6 +31,17 @@ func reserveHoldsFrame(o *Options, named func(string) *setting) error {
 	}
 	return fmt.Errorf("%s: half of it is the reserve for large frames and must hold one of %s with its header: give at least %s",
 		named("memory"), named("max-frame"), sizeText(2*longest))
+}
+
+// reserveHoldsRequest: so must an HTTP request.
+func reserveHoldsRequest(o *Options, named func(string) *setting) error {
+	cutter := frame.HTTP{MaxHead: limit("--http-max-head", o.HTTPMaxHead), MaxBody: limit("--http-max-body", o.HTTPMaxBody)}
+	longest := int64(cutter.MaxFrame() + frame.HeaderLen)
+	if len(o.HTTP) == 0 || o.Memory/2 >= longest {
+		return nil
+	}
+	return fmt.Errorf("%s: half of it is the reserve for large frames and must hold an HTTP request of %s, in chunks: give at least %s",
+		named("memory"), named("http-max-body"), sizeText(2*longest))
 }
 
 func shareIsWorkable(o *Options, named func(string) *setting) error {

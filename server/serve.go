@@ -23,6 +23,7 @@ func serve(o *Options, log *slog.Logger) int {
 		log.Error("could not start", "error", err)
 		return exitFailed
 	}
+	s.ready.set("")
 	log.Info("ready")
 
 	first := <-signals
@@ -47,6 +48,7 @@ func endAtOnce(signals <-chan os.Signal, log *slog.Logger) {
 func (s *server) end() int {
 	ctx, cancel := context.WithTimeout(context.Background(), s.o.DrainTimeout)
 	defer cancel()
+	s.ready.set("draining")
 	err := s.parts.stop(ctx, s.log)
 	s.report.Flush()
 	balanced := s.writeLedger()

@@ -11,6 +11,7 @@ import (
 	"darboux/handlers"
 	"darboux/handlers/index"
 	"darboux/handlers/query"
+	"darboux/handlers/web"
 	"darboux/loop"
 )
 
@@ -32,6 +33,10 @@ type server struct {
 	riemann *handlers.Riemann
 
 	graphite, opentsdb *handlers.Lines
+
+	web   *web.HTTP
+	api   *web.API
+	ready readiness
 
 	group *loop.Group
 	pool  *handlers.Pool // nil: bursts are worked on the loops
@@ -57,6 +62,7 @@ func newServer(o *Options, log *slog.Logger) *server {
 		Report:   s.report.Report,
 	}
 	s.newLines()
+	s.newWeb()
 	return s
 }
 
@@ -70,6 +76,9 @@ func limit[N int | int64](flag string, value N) frame.Limit {
 func (s *server) start() error {
 	s.logSettings()
 	s.parts = append(s.parts, part{"index", func(context.Context) error { s.store.Close(); return nil }})
+	if err := s.startTraces(); err != nil {
+		return err
+	}
 	if err := s.startLoops(); err != nil {
 		return err
 	}
@@ -113,6 +122,7 @@ func (s *server) startLoops() error {
 			return err
 		}
 	}
+	s.startWeb()
 	group.Start()
 	s.parts = append(s.parts, part{"connections", s.drain})
 	return nil

@@ -134,7 +134,19 @@ func TestValues(t *testing.T) {
 		{"--opentsdb=a:4242", func(o *Options) any { return o.OpenTSDB }, []string{"a:4242"}},
 		{"--max-line=64KiB", func(o *Options) any { return o.MaxLine }, int64(64 << 10)},
 		{"--max-line=65KiB", nil, `--max-line "65KiB" (flag): must be a size such as 64KiB, from 64B to 64KiB`},
-		{"--http=127.0.0.1:5556", nil, `--http "127.0.0.1:5556" (flag): must be empty: HTTP is not served`},
+		{"--http=", func(o *Options) any { return o.HTTP }, []string(nil)},
+		{"--http=127.0.0.1:8080", func(o *Options) any { return o.HTTP }, []string{"127.0.0.1:8080"}},
+		{"--http-max-head=64KiB", func(o *Options) any { return o.HTTPMaxHead }, int64(64 << 10)},
+		{"--http-max-head=65KiB", nil, "from 1KiB to 64KiB"},
+		{"--http-max-body=1GiB", nil, `--memory "1GiB" (default): half of it is the reserve for large frames and must hold an HTTP request of --http-max-body "1GiB" (flag), in chunks`},
+		{"--http-producers=1025", nil, "from 1 to 1024"},
+		{"--http-idle-timeout=0", func(o *Options) any { return o.HTTPIdleTimeout }, time.Duration(0)},
+		{"--http-read-token=/nowhere/token", nil, `--http-read-token "/nowhere/token" (flag): must be a file with a token`},
+		{"--http-cors=https://grafana.example:3000", func(o *Options) any { return o.HTTPCORS }, "https://grafana.example:3000"},
+		{"--http-cors=grafana.example", nil, "must be an origin such as https://host:port"},
+		{"--http-cors=https://grafana.example/x", nil, "must be an origin"},
+		{"--http-traces=localhost:4318", nil, "must be a URL such as"},
+		{"--http-access-log=maybe", nil, "must be true or false"},
 		{"--log-level=debug", func(o *Options) any { return o.LogLevel }, "debug"},
 		{"--log-level=loud", nil, `must be debug or info or warn or error`},
 		{"--log-format=xml", nil, `--log-format "xml" (flag): must be text or json`},
@@ -145,7 +157,7 @@ func TestValues(t *testing.T) {
 		{"nonsense", nil, `unexpected argument "nonsense"`},
 		{"--conn-memory=100KiB", nil, `--conn-memory "100KiB" (flag): must be a size such as 64KiB, from 128KiB to 1GiB`},
 		{"--memory=32MiB", nil, `--memory "32MiB" (flag): half of it is the reserve for large frames and must hold one of --max-frame "16MiB" (default) with its header: give at least 33554440B`},
-		{"--memory=33554440", func(o *Options) any { return o.Memory }, int64(33554440)},
+		{"--memory=42139656", func(o *Options) any { return o.Memory }, int64(42139656)},
 		{"--loops=250", func(o *Options) any { return o.Loops }, 250},
 	}
 	for _, r := range rows {
@@ -179,7 +191,7 @@ func TestRelations(t *testing.T) {
 		{"--ring-slots 2 --loops 3", `--ring-slots "2" (flag): each loop needs a slot, and there are 3 by --loops "3" (flag)`},
 		{"--ring-slots 2 --loops 3 --handlers 0", ""},
 	} {
-		_, _, err := load(strings.Fields(r.args), nil, testMachine)
+		_, _, err := load(strings.Fields("--http= " + r.args), nil, testMachine)
 		if r.want == "" && err != nil || r.want != "" && (err == nil || !strings.Contains(err.Error(), r.want)) {
 			t.Errorf("%s: error %v, want %q", r.args, err, r.want)
 		}
@@ -201,7 +213,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	path := settingsFile(t, strings.Join([]string{
 		"# a comment", "", "ttl = soon", "lops = 2", "just words", "expire-every = 5s", "expire-every = 6s", "version = true",
 	}, "\n"))
-	args := []string{"--loops", "x", "--bogus", "--max-frame", "1TiB", "stray", "--memory=1MiB", "--config", path}
+	args := []string{"--http", "", "--loops", "x", "--bogus", "--max-frame", "1TiB", "stray", "--memory=1MiB", "--config", path}
 	environ := []string{"DARBOUX_RING_SLOTS=3", "DARBOUX_TYPO=1", "DARBOUX_CHECK=1"}
 	_, _, err := load(args, environ, testMachine)
 	if err == nil {

@@ -167,16 +167,6 @@ func templates(field **graphite.Templates) func(string) error {
 	}
 }
 
-// emptyOnly keeps the name of a setting whose thing does not exist yet.
-func emptyOnly(why string) func(string) error {
-	return func(text string) error {
-		if text != "" {
-			return errors.New("must be empty: " + why)
-		}
-		return nil
-	}
-}
-
 func anyText(field *string) func(string) error {
 	return func(text string) error {
 		*field = text

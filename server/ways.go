@@ -29,6 +29,7 @@ func (s *server) ways() []way {
 		{"--graphite", "tcp", s.o.Graphite, s.graphite.Protocol()},
 		{"--graphite", "udp", s.o.Graphite, s.graphite.Datagrams()},
 		{"--opentsdb", "tcp", s.o.OpenTSDB, s.opentsdb.Protocol()},
+		{"--http", "tcp", s.o.HTTP, s.web.Protocol()},
 	}
 	var open []way
 	for _, w := range all {
