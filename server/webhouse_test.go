@@ -31,7 +31,6 @@ type webHouse struct {
 
 	results   atomic.Int64 // exchanges whose result was told
 	lastError atomic.Pointer[error]
-	closes    atomic.Int64 // of bodies' sources
 }
 
 // openWeb serves handler on so many loops and handlers until the test's end, when
