@@ -34,6 +34,9 @@ const mostScratch = 1 << 20
 // lock is prepared, then their places in memory are touched, so that the cache
 // misses of many events overlap, then the shards take what is theirs.
 func (x *Index) Apply(events []riemann.Event, now int64, refused []bool) int {
+	if len(refused) < len(events) {
+		panic("BUG: there is no room to tell which events were refused")
+	}
 	b := x.batches.Get().(*batch)
 	n := 0
 	for len(events) > 0 {

@@ -34,8 +34,6 @@ func mapArena() (unsafe.Pointer, error) {
 	base := unsafe.Add(start, before)
 	unmap(start, before)
 	unmap(unsafe.Add(base, size), hugePage-before)
-	// Without huge pages the index is slower, not wrong: a kernel may not have them.
-	_ = unix.Madvise(unsafe.Slice((*byte)(base), size), unix.MADV_HUGEPAGE)
 	return base, nil
 }
 
@@ -55,4 +53,11 @@ func forget(b []byte) {
 	if err := unix.Madvise(b, unix.MADV_DONTNEED); err != nil {
 		panic("BUG: giving back memory: " + err.Error())
 	}
+}
+
+// warm puts memory, in huge pages, behind b. It reports whether it could.
+func warm(b []byte) bool {
+	// Without huge pages the index is slower, not wrong: a kernel may not have them.
+	_ = unix.Madvise(b, unix.MADV_HUGEPAGE)
+	return unix.Madvise(b, unix.MADV_POPULATE_WRITE) == nil
 }

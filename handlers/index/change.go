@@ -89,9 +89,12 @@ func (c *changes) tell(l *listener, lock sync.Locker) {
 		c.taken, c.pending = c.pending, c.taken[:0]
 		lock.Unlock()
 		if len(c.taken) == 0 {
-			return
+			break
 		}
 		c.tellTaken(l)
+	}
+	if cap(c.taken) > mostScratch {
+		c.taken = nil
 	}
 }
 

@@ -16,3 +16,12 @@ func threadCPU(tb testing.TB) time.Duration {
 	}
 	return time.Duration(t.Nano())
 }
+
+// processCPU is the CPU time of all threads.
+func processCPU(tb testing.TB) time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(t.Nano())
+}

@@ -49,9 +49,6 @@ const noTagsSpan = math.MaxUint16
 func (x *entry) born() uint64 { return uint64(x.bornHigh)<<32 | uint64(x.bornLow) }
 
 func (x *entry) setBorn(born uint64) {
-	if born > maxBorn {
-		panic("BUG: more births than an entry can count")
-	}
 	x.bornHigh, x.bornLow = uint8(born>>32), uint32(born)
 }
 

@@ -35,6 +35,11 @@ const MaxMemory = 7 * (maxArenas << arenaShift) / 8
 // A free block is clean if no memory is behind it: it was never used, or given
 // back to the kernel. Blocks used before are taken first, so that memory is used
 // again, and blocks become buddies only if they are equally clean.
+//
+// The first touch of memory takes long, of a huge page milliseconds on some
+// machines. So pages are warmed ahead of their use, by a goroutine that lives
+// only as long as it has something to do; see warmer. Whoever is faster than it
+// gets clean pages, which the kernel makes small ones.
 type pages struct {
 	bases [maxArenas]unsafe.Pointer // of the arenas; each is written once
 	inUse atomic.Int64              // pages handed out
@@ -44,6 +49,7 @@ type pages struct {
 	arenas []*[pagesPerArena]pageState // the states of each arena's pages
 	heads  [2][arenaOrder + 1]uint32   // lists of free blocks: first page, by clean and order
 	dirty  int64                       // free pages that have memory behind them
+	warmer warmer
 }
 
 // pageState is the state of the page at which a free block begins.
@@ -101,8 +107,9 @@ func (p *pages) run(n int) (r ref, clean bool) {
 	p.giveBack(page+uint32(n), 1<<order-n, clean)
 	p.inUse.Add(int64(n))
 	if clean {
-		p.clean(p.inUse.Load() + p.dirty - p.limit)
+		p.clean(p.inUse.Load() + p.dirty + p.warmer.busy - p.limit)
 	}
+	p.wakeWarmer(clean)
 	return ref(page * unitsPerPage), clean
 }
 
@@ -253,6 +260,7 @@ func (p *pages) trim(spare int64) {
 
 // close unmaps everything. Nothing of it may be in use any more.
 func (p *pages) close() {
+	p.stopWarmer()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.arenas {

@@ -125,6 +125,10 @@ func (s *shard) dueInBlock(now int64, block int, due []victim, most int) []victi
 	first := uint32(block) << blockShift
 	n := min(idsPerBlock, s.ids.used-first)
 	deadlines := s.ids.part(first).deadlines[first%idsPerPart:][:n]
+	if earliest := earliestOf(deadlines); now <= earliest {
+		s.ids.earliest[block] = s.lookAgain(now, block, earliest)
+		return due
+	}
 	earliest := int64(riemann.Never)
 	for i, deadline := range deadlines {
 		if now <= deadline {
@@ -137,8 +141,35 @@ func (s *shard) dueInBlock(now int64, block int, due []victim, most int) []victi
 		}
 		due = append(due, victim{id: first + uint32(i)})
 	}
-	s.ids.earliest[block] = earliest
+	s.ids.earliest[block] = s.lookAgain(now, block, earliest)
 	return due
+}
+
+// earliestOf is the least of the deadlines. That there are four at a time lets the
+// processor compare them at once.
+func earliestOf(deadlines []int64) int64 {
+	a, b, c, d := int64(riemann.Never), int64(riemann.Never), int64(riemann.Never), int64(riemann.Never)
+	for len(deadlines) >= 4 {
+		a, b, c, d = min(a, deadlines[0]), min(b, deadlines[1]), min(c, deadlines[2]), min(d, deadlines[3])
+		deadlines = deadlines[4:]
+	}
+	for _, deadline := range deadlines {
+		a = min(a, deadline)
+	}
+	return min(a, b, c, d)
+}
+
+// lookAgain is when to look into a block again whose earliest deadline is given:
+// then, or up to a quarter of the time sooner. Without that, blocks that were
+// filled together, and are refreshed all the time, would all be looked into by
+// the same run.
+func (s *shard) lookAgain(now int64, block int, earliest int64) int64 {
+	if earliest < now {
+		return earliest
+	}
+	const parts = 256
+	sooner := int64(uint32(block)*2654435761>>16) % (parts / 4)
+	return earliest - (earliest-now)/parts*sooner
 }
 
 // victim is an entry that is due.

@@ -22,11 +22,6 @@ func (x *Index) Search(q Matcher, cur *Cursor, dst []byte, limit int) []byte {
 func (s *shard) search(q Matcher, cur *Cursor, dst []byte, limit int, budget *int) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock() // q may panic
-	if !cur.inside {
-		cur.inside = true
-		s.births++
-		cur.born = s.births
-	}
 	end := min(cur.next+holdIDs, uint64(s.ids.used))
 	for cur.next < end && *budget > 0 && len(dst) < limit {
 		at := s.ids.ref(uint32(cur.next))
@@ -35,7 +30,7 @@ func (s *shard) search(q Matcher, cur *Cursor, dst []byte, limit int, budget *in
 			continue
 		}
 		x := s.entry(at)
-		if x.born() >= cur.born {
+		if cur.inside && x.born() >= cur.born {
 			continue
 		}
 		*budget--
@@ -46,8 +41,28 @@ func (s *shard) search(q Matcher, cur *Cursor, dst []byte, limit int, budget *in
 			dst = riemann.AppendEventField(dst, x.stored())
 		}
 	}
-	if cur.next >= uint64(s.ids.used) {
+	switch {
+	case cur.next >= uint64(s.ids.used):
 		cur.leaveShard()
+	case !cur.inside:
+		cur.inside, cur.born = true, s.nextBirths()
 	}
 	return dst
+}
+
+// nextBirths makes entries that are born from now on distinct from all before,
+// and returns what they get as born.
+func (s *shard) nextBirths() uint64 {
+	s.births++
+	if s.births > maxBorn {
+		// After so many searches all are made equal again. One that is under way
+		// may come upon a key twice that is deleted and inserted meanwhile.
+		s.births = 1
+		for id := range s.ids.used {
+			if at := s.ids.ref(id); at != 0 {
+				s.entry(at).setBorn(0)
+			}
+		}
+	}
+	return s.births
 }

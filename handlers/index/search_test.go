@@ -110,3 +110,19 @@ func TestSearchPanics(t *testing.T) {
 		apply(t, s, riemann.Record{Host: "h"})
 	}
 }
+
+// When births begin anew, entries are found as before.
+func TestBirthsBeginAnew(t *testing.T) {
+	x := newIndex(t, Config{Shards: 1})
+	x.shards[0].births = maxBorn - 2
+	for i := range 10 {
+		apply(t, x, riemann.Record{Host: fmt.Sprint("h", i)})
+		if n := len(contents(x, matchAll{}, 1, 0)); n != i+1 {
+			t.Errorf("%d of %d entries were found", n, i+1)
+		}
+		x.mustHold(t)
+	}
+	if births := x.shards[0].births; births == 0 || births > 10 {
+		t.Errorf("births are %d", births)
+	}
+}

@@ -17,8 +17,8 @@ type shard struct {
 	events slab
 	terms  terms
 
-	// births is what entries get as born. It grows when a search begins that
-	// lets go of the lock: the entries that it is to see were born before.
+	// births is what entries get as born. It grows when a search lets go of the
+	// lock within the shard: the entries that it is to see were born before.
 	births uint64
 
 	counts  Stats

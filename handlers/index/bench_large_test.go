@@ -1,0 +1,165 @@
+package index
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"darboux/handlers/riemann"
+)
+
+// BenchmarkGrowth inserts -many keys one by one and reports the longest insert,
+// by the wall clock and by the thread's CPU time (in which there is nothing of
+// what else runs on the machine), what an entry holds and what it has resident.
+func BenchmarkGrowth(b *testing.B) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for range b.N {
+		growth(b)
+	}
+}
+
+func growth(b *testing.B) {
+	before := residentBytes(b)
+	x := New(Config{DefaultTTL: 60})
+	defer x.Close()
+	f := newFeed(*many, 20, 1)
+	var view riemann.Msg
+	refused := make([]bool, 1)
+	var total time.Duration
+	var cpu, wall longest
+	for key := range *many {
+		body := f.run(key, 1)
+		start, startCPU := time.Now(), threadCPU(b)
+		applyMsg(b, x, &view, body, feedMicros, refused)
+		spent := threadCPU(b) - startCPU
+		cpu.note(spent)
+		wall.note(time.Since(start))
+		total += spent
+	}
+	n := float64(*many)
+	st := x.Stats()
+	b.ReportMetric(n, "entries")
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(total)/n, "ns-cpu/insert")
+	b.ReportMetric(wall.of[0].Seconds()*1e3, "longest-ms-wall")
+	b.ReportMetric(cpu.of[0].Seconds()*1e3, "longest-ms-cpu")
+	b.ReportMetric(cpu.of[9].Seconds()*1e3, "10th-longest-ms-cpu")
+	b.ReportMetric(float64(st.StoredBytes)/n, "B-stored/entry")
+	b.ReportMetric(float64(st.HeldBytes)/n, "B-held/entry")
+	b.ReportMetric(float64(residentBytes(b)-before)/n, "B-resident/entry")
+}
+
+// longest has the ten longest times, the longest first.
+type longest struct{ of [10]time.Duration }
+
+func (l *longest) note(d time.Duration) {
+	for i := range l.of {
+		if d > l.of[i] {
+			l.of[i], d = d, l.of[i]
+		}
+	}
+}
+
+// residentBytes is the memory that the process has resident, garbage aside.
+func residentBytes(tb testing.TB) int64 {
+	runtime.GC()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	n, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n << 10
+}
+
+// BenchmarkManyBesideOne updates the entries of an index of -many entries and of
+// one of a million in turns, and reports how the CPU times of an event compare.
+// It also reports the CPU time of a full collection, with both there.
+func BenchmarkManyBesideOne(b *testing.B) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const per = 100
+	var sides [2]struct {
+		x     *Index
+		m     msgs
+		spent time.Duration
+	}
+	for i, entries := range []int{1_000_000, *many} {
+		s := &sides[i]
+		s.x = New(Config{DefaultTTL: 60})
+		defer s.x.Close()
+		newFeed(entries, 20, 1).fill(b, s.x, feedMicros)
+		s.m = msgs{feed: newFeed(entries, 20, 2), per: per}
+	}
+	refused := make([]bool, per)
+	var view riemann.Msg
+	b.ResetTimer()
+	for range b.N {
+		for i := range sides {
+			s := &sides[i]
+			s.m.make()
+			s.spent += s.m.each(b, &view, func(events []riemann.Event) { s.x.Apply(events, feedMicros, refused) })
+		}
+	}
+	b.StopTimer()
+	n := float64(b.N * turnMsgs * per)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(*many), "entries")
+	b.ReportMetric(float64(sides[0].spent)/n, "ns-cpu/event-1M")
+	b.ReportMetric(float64(sides[1].spent)/n, "ns-cpu/event-many")
+	b.ReportMetric(float64(sides[1].spent)/float64(sides[0].spent), "x-1M")
+	b.ReportMetric(float64(fullCollection(b))/1e6, "ms-cpu/collection")
+}
+
+// fullCollection is the CPU time of one collection, the shortest of three.
+func fullCollection(tb testing.TB) time.Duration {
+	shortest := time.Hour
+	for range 3 {
+		start := processCPU(tb)
+		runtime.GC()
+		shortest = min(shortest, processCPU(tb)-start)
+	}
+	return shortest
+}
+
+// BenchmarkPostings updates entries of two indexes in turns, one of them without
+// postings; one event in ten changes the state of its key.
+func BenchmarkPostings(b *testing.B) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const entries, per = 1_000_000, 100
+	var sides [2]struct {
+		x     *Index
+		spent time.Duration
+	}
+	for i := range sides {
+		x := New(Config{DefaultTTL: 60})
+		defer x.Close()
+		x.withoutPostings = i == 1
+		newFeed(entries, 19, 1).fill(b, x, feedMicros)
+		sides[i].x = x
+	}
+	m := msgs{feed: newFeed(entries, 19, 2), per: per}
+	refused := make([]bool, per)
+	var view riemann.Msg
+	b.ResetTimer()
+	for range b.N {
+		m.make()
+		for i := range sides {
+			s := &sides[i]
+			s.spent += m.each(b, &view, func(events []riemann.Event) { s.x.Apply(events, feedMicros, refused) })
+		}
+	}
+	n := float64(b.N * turnMsgs * per)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(sides[0].spent)/n, "ns-cpu/event-with")
+	b.ReportMetric(float64(sides[1].spent)/n, "ns-cpu/event-without")
+	b.ReportMetric(float64(sides[0].spent)/float64(sides[1].spent), "x-without")
+}
