@@ -176,6 +176,7 @@ func touchEntry(at unsafe.Pointer, n int) (sum uint64) {
 }
 
 // apply gives the writes to their shards, each shard's together, in their order.
+// Shards that someone else is in come last: mostly they are free by then.
 func (b *batch) apply(x *Index, refused []bool) int {
 	for i := b.n - 1; i >= 0; i-- {
 		first := &b.first[x.shardOf(&b.writes[i].hash)]
@@ -183,27 +184,37 @@ func (b *batch) apply(x *Index, refused []bool) int {
 		*first = uint8(i + 1)
 	}
 	n := 0
-	for i := range b.n {
-		shard := x.shardOf(&b.writes[i].hash)
-		if b.first[shard] == 0 {
-			continue
+	for _, wait := range [...]bool{false, true} {
+		for i := range b.n {
+			shard := x.shardOf(&b.writes[i].hash)
+			s, first := x.shards[shard], &b.first[shard]
+			if *first == 0 || !s.enter(wait) {
+				continue
+			}
+			n += b.applyShard(s, *first, refused)
+			s.mu.Unlock()
+			*first = 0
+			x.tell(s)
 		}
-		n += b.applyShard(x.shards[shard], b.first[shard], refused)
-		b.first[shard] = 0
-		x.tell(x.shards[shard])
 	}
 	return n
 }
 
-func (b *batch) applyShard(s *shard, first uint8, refused []bool) int {
-	s.mu.Lock()
-	n := 0
+// enter takes the shard's lock, if it is free or the caller waits for it.
+func (s *shard) enter(wait bool) bool {
+	if wait {
+		s.mu.Lock()
+		return true
+	}
+	return s.mu.TryLock()
+}
+
+func (b *batch) applyShard(s *shard, first uint8, refused []bool) (n int) {
 	for i := first; i != 0; i = b.next[i-1] {
 		refused[i-1] = !s.apply(&b.writes[i-1])
 		if refused[i-1] {
 			n++
 		}
 	}
-	s.mu.Unlock()
 	return n
 }

@@ -29,12 +29,12 @@ func (s *shard) changedTerms(x *entry, w *write) (changed termSet) {
 }
 
 // addTerms puts a new entry into its postings.
-func (s *shard) addTerms(x *entry, hash *keyHash) {
+func (s *shard) addTerms(x *entry, w *write) {
 	if s.index.withoutPostings {
 		return
 	}
 	var keys [2]termKey
-	for i := range s.keyTerms(x, hash, &keys) {
+	for i := range s.keyTerms(w.event.HostBytes(), w.event.ServiceBytes(), &w.hash, &keys) {
 		s.addTerm(&keys[i], x.id)
 	}
 	s.addChangedTerms(x, stateTerm|tagTerms)
@@ -71,7 +71,7 @@ func (s *shard) removeTerms(x *entry, which termSet, hash *keyHash) {
 	}
 	if which&hostTerm != 0 {
 		var keys [2]termKey
-		for i := range s.keyTerms(x, hash, &keys) {
+		for i := range s.keyTerms(x.host(), x.service(), hash, &keys) {
 			s.removeTerm(&keys[i], x.id)
 		}
 	}
@@ -92,15 +92,15 @@ func (s *shard) removeTerms(x *entry, which termSet, hash *keyHash) {
 	}
 }
 
-// keyTerms fills in the terms of host and service, those of them that x has, and
-// returns their number.
-func (s *shard) keyTerms(x *entry, hash *keyHash, keys *[2]termKey) int {
-	h, n := &s.index.hasher, 0
-	if host := x.host(); host != nil {
+// keyTerms fills in the terms of a host and a service, those of them that are not
+// missing, and returns their number.
+func (s *shard) keyTerms(host, service []byte, hash *keyHash, keys *[2]termKey) (n int) {
+	h := &s.index.hasher
+	if host != nil {
 		keys[n] = termKey{field: hostField, hash: h.term(hostField, hash.host), text: host}
 		n++
 	}
-	if service := x.service(); service != nil {
+	if service != nil {
 		keys[n] = termKey{field: serviceField, hash: h.term(serviceField, hash.service), text: service}
 		n++
 	}

@@ -4,7 +4,7 @@ import "darboux/handlers/riemann"
 
 // holdIDs is how many ids a search looks at before it lets go of a shard's lock:
 // some microseconds' work.
-const holdIDs = 128
+const holdIDs = 64
 
 // Search implements Store.
 func (x *Index) Search(q Matcher, cur *Cursor, dst []byte, limit int) []byte {

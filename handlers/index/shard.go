@@ -155,7 +155,7 @@ func (s *shard) insert(w *write) bool {
 	k := (*keySlot)(unsafe.Pointer(s.keys.insert(w.hash.slot)))
 	k.at = at
 	s.put(x, w)
-	s.addTerms(x, &w.hash)
+	s.addTerms(x, w)
 	return true
 }
 
