@@ -97,11 +97,11 @@ func (s *shard) removeTerms(x *entry, which termSet, hash *keyHash) {
 func (s *shard) keyTerms(host, service []byte, hash *keyHash, keys *[2]termKey) (n int) {
 	h := &s.index.hasher
 	if host != nil {
-		keys[n] = termKey{field: hostField, hash: h.term(hostField, hash.host), text: host}
+		keys[n] = termKey{field: hostField, hash: h.term(hash.host), text: host}
 		n++
 	}
 	if service != nil {
-		keys[n] = termKey{field: serviceField, hash: h.term(serviceField, hash.service), text: service}
+		keys[n] = termKey{field: serviceField, hash: h.term(hash.service), text: service}
 		n++
 	}
 	return n

@@ -39,7 +39,7 @@ func (x *Index) check() error {
 		}
 		entries += s.ids.live
 		pages += s.events.held>>pageShift + s.terms.slab.held>>pageShift
-		pages += int64(s.keys.segments+s.terms.segments)*segmentPages + int64(len(*s.ids.parts.Load()))*idPartPages
+		pages += int64(s.keys.segments+s.terms.segments())*segmentPages + int64(len(*s.ids.parts.Load()))*idPartPages
 	}
 	if n := x.entries.Load(); n != int64(entries) {
 		return fmt.Errorf("%d entries are counted, there are %d", n, entries)
@@ -54,8 +54,10 @@ func (s *shard) check() error {
 	if err := s.keys.check(); err != nil {
 		return fmt.Errorf("keys: %w", err)
 	}
-	if err := s.terms.check(); err != nil {
-		return fmt.Errorf("terms: %w", err)
+	for f := range s.terms.tables {
+		if err := s.terms.tables[f].check(); err != nil {
+			return fmt.Errorf("terms of field %d: %w", f, err)
+		}
 	}
 	if err := s.checkEntries(); err != nil {
 		return err
@@ -174,6 +176,22 @@ func (s *shard) checkIDs() error {
 	return nil
 }
 
+// live is the number of terms.
+func (t *terms) live() (n int) {
+	for f := range t.tables {
+		n += t.tables[f].live
+	}
+	return n
+}
+
+// segments is the number of all tables' segments.
+func (t *terms) segments() (n int) {
+	for f := range t.tables {
+		n += t.tables[f].segments
+	}
+	return n
+}
+
 // termName is a term for messages and as a map's key.
 type termName struct {
 	field field
@@ -208,8 +226,8 @@ func (s *shard) checkTerms() error {
 	if got := s.terms.slab.all(&s.terms.crowded); !slices.Equal(got, crowded) {
 		return fmt.Errorf("crowded entries are %v, should be %v", got, crowded)
 	}
-	if len(want) != s.terms.live {
-		return fmt.Errorf("there are %d terms, should be %d", s.terms.live, len(want))
+	if len(want) != s.terms.live() {
+		return fmt.Errorf("there are %d terms, should be %d", s.terms.live(), len(want))
 	}
 	for name, ids := range want {
 		if err := s.checkTerm(name, ids); err != nil {

@@ -5,7 +5,8 @@ import "unsafe"
 // compaction is how far a shard has got with emptying spans of postings.
 type compaction struct {
 	emptying bool
-	next     uint64 // terms with this hash or a higher one are still to be looked at
+	field    field
+	next     uint64 // terms of field with this hash or a higher one, and of the fields after it, are still to be looked at
 }
 
 // tidy keeps fragmentation bounded: in each shard it empties spans of sparse
@@ -63,13 +64,14 @@ func (s *shard) compactTerms() bool {
 		if c.emptying = s.chooseSparse(); !c.emptying {
 			return false
 		}
-		c.next = 0
+		c.field, c.next = 0, 0
 		s.movePosting(&s.terms.crowded)
 	}
-	d := s.terms.dir.Load()
+	d := s.terms.tables[c.field].dir.Load()
 	if d == nil || c.next > uint64(^uint32(0)) {
-		c.emptying = false
-		return false
+		c.field, c.next = c.field+1, 0
+		c.emptying = c.field < termFields
+		return c.emptying
 	}
 	seg := d.segments[c.next>>d.shift]
 	s.moveTerms(seg)

@@ -9,10 +9,10 @@ import (
 // hasher hashes keys and terms with secrets of its own, so that clients can't
 // choose keys that collide.
 type hasher struct {
-	seed   maphash.Seed
-	none   [2]uint64 // stand for a missing host and a missing service
-	mix    [2]uint64
-	fields [termFields]uint64
+	seed  maphash.Seed
+	none  [2]uint64 // stand for a missing host and a missing service
+	mix   [2]uint64
+	terms uint64
 
 	// text is maphash.Bytes; tests put worse ones in its place.
 	text func(seed maphash.Seed, b []byte) uint64
@@ -23,9 +23,7 @@ func newHasher() hasher {
 	for _, secret := range []*uint64{&h.none[0], &h.none[1], &h.mix[0], &h.mix[1]} {
 		*secret = rand.Uint64()
 	}
-	for i := range h.fields {
-		h.fields[i] = rand.Uint64() | 1
-	}
+	h.terms = rand.Uint64() | 1
 	return h
 }
 
@@ -51,9 +49,8 @@ func (h *hasher) key(host, service []byte) keyHash {
 	return k
 }
 
-// term is the hash of a term in its table, from that of its text. Its lowest bits
-// are the field, so that terms of different fields are never taken for equal.
-func (h *hasher) term(f field, text uint64) uint32 {
-	high, low := bits.Mul64(text, h.fields[f])
-	return uint32(high^low)&^uint32(termFieldMask) | uint32(f)
+// term is the hash of a term in its field's table, from that of its text.
+func (h *hasher) term(text uint64) uint32 {
+	high, low := bits.Mul64(text, h.terms)
+	return uint32(high ^ low)
 }

@@ -253,23 +253,45 @@ func (r *snapshotReader) checkEvents() error {
 // bytes.
 var keptTag = protowire.AppendTag(nil, keptMark, protowire.VarintType)
 
-var errNoKept = errors.New("it lacks the field that says what its client had set")
+var (
+	errNoKept    = errors.New("it lacks the field that says what its client had set")
+	errNotStored = errors.New("it is not as a store has it: fields are missing, or say that they are")
+)
+
+// What a stored form always has, and what it has exactly if the client set it.
+const (
+	alwaysStored = riemann.HasTime | riemann.HasTimeMicros | riemann.HasTTL
+	storedAsSet  = riemann.HasHost | riemann.HasService | riemann.HasState | riemann.HasDescription | riemann.HasTags | riemann.HasAttributes
+)
 
 // parseKept views an event of a snapshot, b, as stored.
 func parseKept(e *riemann.Event, b []byte) error {
+	at, kept := cutKept(b)
+	if at < 0 {
+		return errNoKept
+	}
+	if err := e.Parse(b[:at]); err != nil {
+		return err
+	}
+	has := e.Set
+	if has&alwaysStored != alwaysStored || (has^kept)&storedAsSet != 0 || kept&^has != riemann.IsStored {
+		return errNotStored
+	}
+	e.Set = kept
+	return nil
+}
+
+// cutKept finds where in an event of a snapshot the field begins that says what
+// was kept, and what that is; at is negative if there is none.
+func cutKept(b []byte) (at int, kept riemann.Fields) {
 	for n := 1; n <= 3; n++ {
-		at := len(b) - n - len(keptTag)
-		if at < 0 {
+		if at = len(b) - n - len(keptTag); at < 0 {
 			break
 		}
-		kept, size := protowire.ConsumeVarint(b[at+len(keptTag):])
-		if size != n || !bytes.HasPrefix(b[at:], keptTag) {
-			continue
+		v, size := protowire.ConsumeVarint(b[at+len(keptTag):])
+		if size == n && bytes.HasPrefix(b[at:], keptTag) && v <= uint64(^riemann.Fields(0)) {
+			return at, riemann.Fields(v)
 		}
-		if riemann.Fields(kept)&riemann.IsStored == 0 || kept > uint64(^riemann.Fields(0)) {
-			return errNoKept
-		}
-		return e.ParseStored(b[:at], riemann.Fields(kept))
 	}
-	return errNoKept
+	return -1, 0
 }

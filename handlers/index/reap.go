@@ -192,8 +192,8 @@ func (s *shard) takeOut(now int64, due []victim) {
 		x := s.entry(s.ids.ref(v.id))
 		v.hash = h.key(x.host(), x.service())
 		sum += uint64(s.keys.touch(v.hash.slot).used)
-		v.ids[0] = s.terms.touchTerm(h.term(hostField, v.hash.host))
-		v.ids[1] = s.terms.touchTerm(h.term(serviceField, v.hash.service))
+		v.ids[0] = s.terms.touchTerm(hostField, h.term(v.hash.host))
+		v.ids[1] = s.terms.touchTerm(serviceField, h.term(v.hash.service))
 	}
 	for i := range due {
 		sum += touchEntry(s.pages.hint(due[i].ids[0]), cacheLine)

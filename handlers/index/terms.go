@@ -11,8 +11,6 @@ const (
 	stateField
 	tagField
 	termFields
-
-	termFieldMask = termFields - 1
 )
 
 // mostTags is how many tags of an event have postings. An event with more has none
@@ -21,14 +19,15 @@ const (
 const mostTags = 64
 
 // terms are the postings of a shard: for each host, service, state and tag the
-// entries that have it. A term's text is kept nowhere: each term has a witness,
+// entries that have it. Each field has a table of its own, so that who looks for all
+// services of a kind doesn't go through the hosts. A term's text is kept nowhere: each term has a witness,
 // one of its entries, and what the term is can be read there; of a tag the term
 // knows as well the how manieth of the witness's it is.
 //
 // So while an entry changes, its terms are removed before its bytes are
 // overwritten, and added afterwards.
 type terms struct {
-	table
+	tables  [termFields]table
 	slab    slab
 	crowded posting // entries with more than mostTags tags
 }
@@ -60,8 +59,17 @@ func (w witness) place() int { return int(w >> witnessShift) }
 var _ = [1]struct{}{}[mostIDs*mostTags-1<<32]
 
 func (t *terms) begin(p *pages) {
-	t.table.begin(p, termShift)
+	for f := range t.tables {
+		t.tables[f].begin(p, termShift)
+	}
 	t.slab = newSlab(p)
+}
+
+// reset frees all of it. There must be no terms.
+func (t *terms) reset() {
+	for f := range t.tables {
+		t.tables[f].reset()
+	}
 }
 
 // termKey is a term as it is looked for.
@@ -73,14 +81,14 @@ type termKey struct {
 }
 
 func (h *hasher) termKey(f field, text []byte) termKey {
-	return termKey{field: f, hash: h.term(f, h.text(h.seed, text)), text: text}
+	return termKey{field: f, hash: h.term(h.text(h.seed, text)), text: text}
 }
 
 func termAt(p *probe) *term { return (*term)(unsafe.Pointer(p.slot())) }
 
 // find looks for a term; p is where it is, or where it could be put.
 func (s *shard) findTerm(k *termKey) (p probe, found bool) {
-	for p = s.terms.probe(k.hash); p.more(); p.next() {
+	for p = s.terms.tables[k.field].probe(k.hash); p.more(); p.next() {
 		if t := termAt(&p); t.hash == k.hash && s.witnesses(t.witness, k) {
 			return p, true
 		}
@@ -109,7 +117,7 @@ func (s *shard) addTerm(k *termKey, id uint32) {
 		s.terms.slab.add(&termAt(&p).posting, id)
 		return
 	}
-	t := (*term)(unsafe.Pointer(s.terms.insert(k.hash)))
+	t := (*term)(unsafe.Pointer(s.terms.tables[k.field].insert(k.hash)))
 	s.terms.slab.add(&t.posting, id)
 	t.witness = witness(id | uint32(k.place)<<witnessShift)
 }
@@ -123,7 +131,7 @@ func (s *shard) removeTerm(k *termKey, id uint32) {
 	}
 	t := termAt(&p)
 	if t.len() == 0 {
-		s.terms.remove(p)
+		s.terms.tables[k.field].remove(p)
 		return
 	}
 	if t.witness.id() == id {
@@ -142,7 +150,7 @@ func (s *shard) removeMember(k *termKey, id uint32) (p probe, found bool) {
 		}
 		return p, found
 	}
-	for p = s.terms.probe(k.hash); p.more(); p.next() {
+	for p = s.terms.tables[k.field].probe(k.hash); p.more(); p.next() {
 		if t := termAt(&p); t.hash == k.hash && s.terms.slab.remove(&t.posting, id) {
 			return p, true
 		}
@@ -162,8 +170,8 @@ func (s *shard) nextWitness(t *term, k *termKey) witness {
 
 // touchTerm loads the slot where a term wants to be, and returns where the
 // term's ids are, if they have a chunk: a hint, as with table.touch.
-func (t *terms) touchTerm(hash uint32) ref {
-	p := t.probe(hash)
+func (t *terms) touchTerm(f field, hash uint32) ref {
+	p := t.tables[f].probe(hash)
 	if x := termAt(&p); x.hash == hash && x.len() > 1 {
 		return x.ids
 	}
