@@ -2,7 +2,7 @@
 # names is fetched by any Go from 1.21 on.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test packages lint race quick fuzz bench load sweep clean
+.PHONY: help build run test packages lint race quick fuzz bench load sweep udp clean
 .NOTPARALLEL:
 
 GO       ?= go
@@ -58,6 +58,13 @@ load: build ## run the load client against a server that it starts; results to b
 
 sweep: build ## [long] try loops x handlers x pipeline x batch; table and heat map to docs/results/
 	bin/darboux-load sweep --start 'bin/darboux --udp= --http= --tcp {addr} --loops {loops} --handlers {handlers}' --out docs/results/sweep
+
+UDP := --proto udp --duration 5s --event-size 197
+udp: build ## [long] datagrams of 200 bytes at rising rates, a bare loop and the server in turns
+	@for rate in 25k 50k 100k 200k 300k; do for round in 1 2 3; do \
+		bin/darboux-load $(UDP) --rate $$rate --label "bare loop" --start 'bin/darboux-load sink --listen {addr}' || [ $$? = 3 ] || exit 1; \
+		bin/darboux-load $(UDP) --rate $$rate --label darboux --start 'bin/darboux --http= --tcp {addr} --udp {addr} --self-events 100ms' || [ $$? = 3 ] || exit 1; \
+	done; done
 
 clean: ## remove bin/
 	rm -rf bin

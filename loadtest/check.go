@@ -26,7 +26,7 @@ func (o *options) check() error {
 			return usagef("%s %s: must be %s to %s", d.flag, d.value, d.least, d.max)
 		}
 	}
-	for _, check := range []func() error{o.checkLoop, o.checkFiles, o.checkSide, o.checkTarget, o.checkVerify} {
+	for _, check := range []func() error{o.checkProto, o.checkLoop, o.checkFiles, o.checkSide, o.checkTarget, o.checkVerify} {
 		if err := check(); err != nil {
 			return err
 		}

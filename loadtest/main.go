@@ -45,6 +45,7 @@ func commands() []command {
 		{"compare", "run two servers in turns, A B A B; ratios with their spread", compare},
 		{"report", "put the JSON of several runs side by side on one page", reportRuns},
 		{"naive", "be the deliberately obvious reference server", serveNaive},
+		{"sink", "be a bare loop that receives datagrams, the yardstick for --proto udp", serveSink},
 	}
 }
 

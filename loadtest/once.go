@@ -20,6 +20,9 @@ func runOnce(ctx context.Context, args []string, to streams) (int, error) {
 	if len(rest) > 0 {
 		return 0, usagef("%q: is no command and no flag", strings.Join(rest, " "))
 	}
+	if o.proto == "udp" {
+		return runDatagrams(ctx, o, to)
+	}
 	m, err := measureOnce(ctx, o, to.err)
 	if err != nil {
 		return 0, err

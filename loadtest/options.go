@@ -27,6 +27,7 @@ const (
 // options are one run's.
 type options struct {
 	scenario    string
+	proto       string
 	target      string
 	start       string
 	serverPID   int
@@ -64,6 +65,7 @@ type options struct {
 // register defines the flags that every run has.
 func (o *options) register(fs *flag.FlagSet) {
 	fs.StringVar(&o.scenario, "scenario", "ingest", "preset of the options below: "+strings.Join(scenarioNames(), ", "))
+	fs.StringVar(&o.proto, "proto", "tcp", "`protocol`: tcp, or udp: datagrams of a Msg each at --rate, from so many sockets as --connections says, each one accounted for")
 	fs.Var(bounded{&o.connections, 1, run.MaxConnections}, "connections", "`connections` to the server")
 	fs.Var(bounded{&o.pipeline, 1, run.MaxPipeline}, "pipeline", "closed loop: `requests` outstanding on each connection")
 	fs.Var(rate{&o.rate}, "rate", "open loop: `events/s` over all connections, sent whether answers come or not (requests/s if only queries are sent)")

@@ -127,6 +127,9 @@ func writeFrame(out *bufio.Writer, m *pb.Msg) error {
 	return err
 }
 
+// Apply puts events into the index, as if a client had sent them.
+func (s *Server) Apply(events ...*pb.Event) { s.index.apply(events) }
+
 func (s *Server) answer(body []byte) *pb.Msg {
 	var request pb.Msg
 	if err := proto.Unmarshal(body, &request); err != nil {
