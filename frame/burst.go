@@ -42,6 +42,7 @@ type Burst struct {
 	Claim  int              // bytes of Extra that Store takes up
 	Next   int              // offset in In of the first frame that is not answered
 	Out    []byte           // replies, appended by the Worker
+	Own    int              // bytes that the reply buffer may have without asking Extra; set by Start
 	Window int              // bytes in Out from which on the Worker begins no further frame
 	Unsent int              // bytes of earlier replies that the kernel had not taken when the burst was pushed
 	Peer   string           // the other side's address, for reports
@@ -91,12 +92,19 @@ func (b *Burst) Gone() bool { return b.gone.Load() }
 // Left returns the frames that are not answered yet.
 func (b *Burst) Left() []byte { return b.In[b.Next:] }
 
-// Start gives the burst a reply buffer. The loop calls it before it pushes.
-func (b *Burst) Start() {
-	if b.buffer == nil {
-		b.buffer = replies.Get()
-		b.Out = b.buffer.B[:0]
+// Start gives the burst a reply buffer of its own, of at most own bytes, if it has none.
+// The loop calls it before it pushes.
+func (b *Burst) Start(own int) {
+	if b.buffer != nil {
+		return
 	}
+	b.Own = own
+	b.buffer = replies.Get()
+	if cap(b.buffer.B) > own {
+		replies.Put(b.buffer)
+		b.buffer = &bytebufferpool.ByteBuffer{B: make([]byte, 0, own)}
+	}
+	b.Out = b.buffer.B[:0]
 }
 
 // TakeReply moves the replies out of the burst, together with their buffer and
@@ -127,7 +135,7 @@ func (b *Burst) Clear() {
 	*b = Burst{From: from}
 }
 
-// Grow asks for room for n more bytes in Out. A buffer of OwnReply bytes is the burst's
+// Grow asks for room for n more bytes in Out. A buffer of Own bytes is the burst's
 // own; what it is larger comes from Extra, also where an append made it larger since the
 // last call. False says that Extra has no room now; then Out is as it was.
 func (b *Burst) Grow(n int) bool {
@@ -135,7 +143,7 @@ func (b *Burst) Grow(n int) bool {
 	if need > size {
 		size = max(need, min(2*size, need+MaxSmallReply))
 	}
-	if over := size - OwnReply - b.reserved; over > 0 {
+	if over := size - b.Own - b.reserved; over > 0 {
 		if b.Extra == nil || !b.Extra.TryTake(over) {
 			return false
 		}
@@ -151,7 +159,7 @@ const (
 	// MaxSmallReply is the size in bytes up to which a reply needs no room but its
 	// burst's own: the window of a connection is stretched by at most one of them.
 	MaxSmallReply = 64 << 10
-	// OwnReply is the size in bytes of the reply buffer that every burst may have:
-	// a window and one small reply.
+	// OwnReply is the size in bytes of the reply buffer that a burst has where memory
+	// is not short: a window and one small reply.
 	OwnReply = 2 * MaxSmallReply
 )

@@ -7,7 +7,7 @@ import (
 
 func TestGrowTakesFromTheReserveAboveOneSmallReply(t *testing.T) {
 	b := &Burst{Window: 1000, Extra: NewReserve(1 << 20)}
-	b.Start()
+	b.Start(OwnReply)
 	if !b.Grow(OwnReply) || b.Extra.Stats().Taken != 0 {
 		t.Fatalf("the burst's own room took %d bytes of the reserve", b.Extra.Stats().Taken)
 	}

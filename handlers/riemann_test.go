@@ -50,7 +50,7 @@ func newBurst(bodies ...[]byte) *frame.Burst {
 		b.In = append(riemann.BeginFrame(b.In), body...)
 		riemann.EndFrame(b.In, start)
 	}
-	b.Start()
+	b.Start(frame.OwnReply)
 	return b
 }
 
@@ -230,7 +230,7 @@ func TestWindowBlocksBetweenFrames(t *testing.T) {
 	}
 	r := burst.TakeReply()
 	r.Release()
-	burst.Start()
+	burst.Start(frame.OwnReply)
 	burst.Window = 1000
 	if got := b.worker.Work(burst); got != frame.Done || len(replies(t, burst.Out)) != 2 {
 		t.Errorf("status %v, %d replies after the window; want Done and 2", got, len(replies(t, burst.Out)))

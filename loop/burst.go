@@ -125,8 +125,7 @@ func (l *Loop) newBurst() *frame.Burst {
 // push lets a burst out. From here it is the handler's until it comes back.
 func (l *Loop) push(c *Conn) {
 	b := c.burst
-	b.Start()
-	b.Window, b.Unsent = Window-c.unsent, c.unsent
+	l.giveRoom(c, b)
 	c.where = out
 	l.tally.add(burstsPushed, 1)
 	l.tally.add(burstsOut, 1)
@@ -137,6 +136,28 @@ func (l *Loop) push(c *Conn) {
 	if !l.cfg.Ring.Push(b) {
 		panic("BUG: the ring is full, though there are no more credits than slots")
 	}
+}
+
+// giveRoom counts room for the burst's replies: for a window and one reply, or as little
+// as keeps small ones going where the loop's share is used up.
+func (l *Loop) giveRoom(c *Conn, b *frame.Burst) {
+	if b.Own == 0 { // one that goes on in the middle of a reply has its room
+		room := frame.OwnReply
+		if !l.hasShare(room) {
+			room = Floor
+		}
+		l.holdShare(room)
+		b.Start(room)
+	}
+	b.Unsent = c.unsent
+	b.Window = max(1, min(Window, b.Own/2)-c.unsent) // at least one frame is worked
+}
+
+// dropRoom gives the room for the burst's replies back, when they are counted by
+// themselves.
+func (l *Loop) dropRoom(b *frame.Burst) {
+	l.holdShare(-b.Own)
+	b.Own = 0
 }
 
 // GiveBack takes a burst from a handler. Any goroutine may call it.
@@ -185,6 +206,7 @@ func (l *Loop) landed(b *frame.Burst) *Conn {
 		return c
 	}
 	l.queue(c, b.TakeReply())
+	l.dropRoom(b)
 	if b.Status == frame.Blocked {
 		c.where = blocked
 		return c
@@ -204,6 +226,7 @@ func (l *Loop) dropOrphan(b *frame.Burst) {
 	b.GiveUp()
 	r := b.TakeReply()
 	r.Release()
+	l.dropRoom(b)
 	l.holdShare(-l.dropBurst(b))
 }
 

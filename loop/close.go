@@ -169,7 +169,7 @@ func (l *Loop) release(c *Conn) {
 	l.dropInput(c)
 	l.unclaim(c)
 	for i := range c.replies {
-		l.hold(c, -len(c.replies[i].Rest()))
+		l.hold(c, -c.replies[i].Held)
 		c.replies[i].Release()
 	}
 	c.replies, c.unsent = nil, 0
@@ -192,6 +192,7 @@ func (l *Loop) dropWaitingBurst(c *Conn) {
 	if c.where == suspended { // a blocked one's replies are taken already
 		r := b.TakeReply()
 		r.Release()
+		l.dropRoom(b)
 	}
 	l.hold(c, -l.dropBurst(b))
 	c.burst, c.where = nil, none

@@ -88,7 +88,7 @@ func (l *Loop) roomForFrame(c *Conn) []byte {
 		l.setPaused(c, ownBudget, true)
 		return nil
 	}
-	if !l.hasShare(size) && c.held+size > Floor {
+	if !l.hasShare(size+split(size)) && c.held+size > Floor {
 		return l.roomInReserve(c)
 	}
 	l.resize(c, c.need)
@@ -105,8 +105,9 @@ func (l *Loop) roomInScratch(c *Conn) []byte {
 		l.setPaused(c, ownBudget, true)
 		return nil
 	}
-	growth := sizeFor(len(c.unread())+room) - c.inHeld()
-	if growth <= 0 || l.hasShare(growth) {
+	size := sizeFor(len(c.unread()) + room)
+	growth := size + split(size) - c.inHeld()
+	if l.hasShare(growth) {
 		return l.scratch[:room]
 	}
 	room = max(cap(c.in)-len(c.in), Floor-c.held)
@@ -116,6 +117,10 @@ func (l *Loop) roomInScratch(c *Conn) []byte {
 	}
 	return l.scratch[:min(room, len(l.scratch))]
 }
+
+// split is what a buffer of this size may take beside it when its frames become a burst and
+// what follows them is kept.
+func split(size int) int { return min(size, BurstSize) }
 
 // waitForMemory puts a connection in line for n bytes of the loop's share.
 func (l *Loop) waitForMemory(c *Conn, n int) {

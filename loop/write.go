@@ -10,11 +10,25 @@ func (l *Loop) queue(c *Conn, r frame.Reply) {
 		return
 	}
 	c.unsent += n
-	l.hold(c, n)
-	if last := len(c.replies) - 1; last >= 0 && c.replies[last].Join(&r) {
-		return
+	if last := len(c.replies) - 1; last < 0 || !c.replies[last].Join(&r) {
+		c.replies = append(c.replies, r)
 	}
-	c.replies = append(c.replies, r)
+	l.count(c, &c.replies[len(c.replies)-1])
+}
+
+// count counts for a reply the memory that it takes.
+func (l *Loop) count(c *Conn, r *frame.Reply) {
+	l.hold(c, r.Size()-r.Held)
+	r.Held = r.Size()
+}
+
+// kernelFull notes that the kernel takes no more for now. What stays takes no more memory
+// than it needs.
+func (l *Loop) kernelFull(c *Conn) {
+	c.full = true
+	last := &c.replies[len(c.replies)-1]
+	last.Compact()
+	l.count(c, last)
 }
 
 // flush writes what waits, in one call, unless the kernel is known to be full.
@@ -28,7 +42,7 @@ func (l *Loop) flush(c *Conn) {
 	case err == nil:
 		l.wrote(c, n)
 	case again(err):
-		c.full = true
+		l.kernelFull(c)
 	default:
 		l.close(c, causeOf(err))
 	}
@@ -50,17 +64,19 @@ func (l *Loop) wrote(c *Conn, n int) {
 	l.tally.add(bytesWritten, n)
 	c.sending.bytes += n
 	c.unsent -= n
-	l.hold(c, -n)
 	done := 0
 	for n > 0 {
 		r := &c.replies[done]
 		part := min(n, len(r.Rest()))
 		r.Advance(part)
 		if n -= part; len(r.Rest()) == 0 {
+			l.hold(c, -r.Held)
 			r.Release()
 			done++
 		}
 	}
 	c.replies = append(c.replies[:0], c.replies[done:]...)
-	c.full = c.unsent > 0
+	if c.unsent > 0 {
+		l.kernelFull(c)
+	}
 }
