@@ -18,13 +18,13 @@ import (
 func inProcess(t *testing.T, args ...string) string {
 	t.Helper()
 	args = append([]string{"--tcp", "127.0.0.1:0", "--udp", "", "--http", "", "--self-events", "0", "--expire-every", "1h"}, args...)
-	o, _, err := load(args, nil, machine{cores: 2, files: 1024})
+	o, _, err := load(args, nil, machine{cores: 2, files: 1024, memory: gib})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines bytes.Buffer
 	s := newServer(o, slog.New(slog.NewTextHandler(&lines, nil)))
-	if err := s.start(); err != nil {
+	if err := s.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime/metrics"
+	"time"
 
 	"darboux/frame"
 )
@@ -22,6 +23,9 @@ func (s *server) metrics() []metric {
 		all = append(all, s.poolMetrics()...)
 	}
 	all = append(all, s.indexMetrics()...)
+	if s.snapshots != nil {
+		all = append(all, s.snapshots.metrics(time.Now())...)
+	}
 	all = append(all, s.cacheMetrics()...)
 	all = append(all, metric{"reports suppressed", "Log lines about peers left out to keep the log's rate.", counter, s.report.Suppressed()})
 	return append(all, runtimeMetrics()...)
@@ -67,7 +71,9 @@ func (s *server) indexMetrics() []metric {
 	return []metric{
 		{"index entries", "Hosts and services that have an event.", gauge, i.Entries},
 		{"index stored bytes", "Bytes of the indexed events in stored form.", gauge, i.StoredBytes},
+		{"index entries limit", "The most entries (--index-entries); 0 is no limit.", gauge, int64(s.o.IndexEntries)},
 		{"index held bytes", "Memory taken for the index.", gauge, i.HeldBytes},
+		{"index limit bytes", "The most memory for the index (--index-memory).", gauge, s.o.IndexMemory},
 		{"index free bytes", "Memory taken for the index that lies free between events.", gauge, i.FreeBytes},
 		{"index inserts", "Events that made an entry.", counter, i.Inserted},
 		{"index updates", "Events that replaced an entry's event.", counter, i.Updated},

@@ -16,7 +16,7 @@ func wired(t *testing.T, flags ...string) *server {
 	}
 	var out bytes.Buffer
 	s := newServer(o, newLogger(&out, "info", "text"))
-	if err := s.start(); err != nil {
+	if err := s.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

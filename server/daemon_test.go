@@ -125,7 +125,13 @@ func start(t *testing.T, flags ...string) *daemon {
 
 func startBinary(t *testing.T, path string, flags ...string) *daemon {
 	t.Helper()
-	d := launch(t, path, flags...)
+	return startCommand(t, path, flags, func(*exec.Cmd) {})
+}
+
+// startCommand is startBinary, with a last word on how the process is started.
+func startCommand(t *testing.T, path string, flags []string, change func(*exec.Cmd)) *daemon {
+	t.Helper()
+	d := launch(t, path, flags, change)
 	d.await(func(l logLine) bool { return l.message() == "ready" })
 	if l, ok := d.find(func(l logLine) bool { return l.message() == "listening" }); ok {
 		d.addr = l.text("addr")
@@ -134,11 +140,12 @@ func startBinary(t *testing.T, path string, flags ...string) *daemon {
 }
 
 // launch starts the daemon and waits for nothing.
-func launch(t *testing.T, path string, flags ...string) *daemon {
+func launch(t *testing.T, path string, flags []string, change func(*exec.Cmd)) *daemon {
 	t.Helper()
 	d := &daemon{t: t, cmd: exec.Command(path, flags...), grown: make(chan struct{}), ended: make(chan struct{})}
 	d.cmd.Env = []string{"DARBOUX_TCP=127.0.0.1:0", "DARBOUX_UDP=", "DARBOUX_HTTP=", "DARBOUX_LOG_FORMAT=json", "DARBOUX_SELF_EVENTS=0",
 		raceOptions}
+	change(d.cmd)
 	stderr, err := d.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,8 @@ func TestDocumentLinks(t *testing.T) {
 func TestLIMITSHasTheLimits(t *testing.T) {
 	text := document(t, "docs/LIMITS.md")
 	for _, name := range []string{"max-frame", "max-event", "conn-memory", "memory", "socket-buffer", "max-conns",
-		"max-conns-per-address", "max-line", "udp-buffer", "frame-timeout", "write-timeout", "ring-slots", "loops", "handlers", "drain-timeout"} {
+		"max-conns-per-address", "max-line", "udp-buffer", "frame-timeout", "write-timeout", "ring-slots", "loops", "handlers",
+		"index-entries", "index-memory", "snapshot-timeout", "drain-timeout"} {
 		s := settingNamed(settings(&Options{}), name)
 		if want := fmt.Sprintf("| `--%s` | `%s` |", name, s.initial); !strings.Contains(text, want) {
 			t.Errorf("docs/LIMITS.md has no row that begins %s", want)

@@ -216,7 +216,7 @@ func TestDrainAnswersWhatWasReceived(t *testing.T) {
 
 // The steps of the stop are logged, the last first, each with its time.
 func TestStopIsStartInReverse(t *testing.T) {
-	d := start(t, "--self-events", "10s")
+	d := start(t, "--self-events", "10s", "--snapshot", snapshotFile(t))
 	d.drain()
 	var stopped []string
 	for _, l := range d.lines {
@@ -225,7 +225,7 @@ func TestStopIsStartInReverse(t *testing.T) {
 			l.number(t, "took")
 		}
 	}
-	want := []string{"self events", "reaper", "connections", "handlers", "loops", "index"}
+	want := []string{"self events", "reaper", "connections", "body writers", "handlers", "loops", "snapshots", "index"}
 	if !slices.Equal(stopped, want) {
 		t.Errorf("stopped %v, want %v", stopped, want)
 	}

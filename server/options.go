@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"darboux/handlers/graphite"
+	"darboux/handlers/riemann"
+	"darboux/loop"
 )
 
 // Options holds every setting of the daemon after all of them were checked: one
@@ -77,6 +79,22 @@ type Options struct {
 	TTL time.Duration
 	// ExpireEvery is the time between two runs of the reaper.
 	ExpireEvery time.Duration
+	// ExpireKeep are the fields that the notice of an expiry keeps.
+	ExpireKeep riemann.Fields
+	// NewestWins keeps the event of the latest time of a key, not the last received.
+	NewestWins bool
+	// IndexEntries bounds the events in the index; 0 is no bound but IndexMemory.
+	IndexEntries int
+	// IndexMemory bounds the memory of the index, in bytes.
+	IndexMemory int64
+	// Snapshot is the file that the index is loaded from and written to; empty is none.
+	Snapshot string
+	// SnapshotEvery is the time between two snapshots; 0 is none but when asked for.
+	SnapshotEvery time.Duration
+	// SnapshotTimeout bounds the snapshot at the end.
+	SnapshotTimeout time.Duration
+	// SnapshotSalvage takes what is whole of a damaged snapshot.
+	SnapshotSalvage bool
 	// SelfEvents is the time between two rounds of self events; 0 is none.
 	SelfEvents time.Duration
 	// DrainTimeout bounds the drain at the end.
@@ -93,23 +111,25 @@ type Options struct {
 	Check bool
 	// Version asks to print the version instead of starting.
 	Version bool
+
+	// Machine is what the values called auto were made from.
+	Machine machine
 }
 
 // auto stands in a numeric field until resolve has put the real number there.
 const auto = -1
 
-// machine is what the values called auto are made from.
-type machine struct {
-	cores int // processors the process may use
-	files int // descriptors the process may open
-}
-
 // sparedFiles are the descriptors kept for other things than connections:
 // listeners, pollers, files and the runtime's own.
 const sparedFiles = 128
 
+// connsPart is the part of the machine's memory, as a divisor, that connections may need
+// for themselves where --max-conns says auto.
+const connsPart = 8
+
 // resolve puts a number wherever o still says auto.
 func (o *Options) resolve(m machine) {
+	o.Machine = m
 	if o.Loops == auto {
 		o.Loops = max(1, m.cores/4)
 	}
@@ -117,6 +137,10 @@ func (o *Options) resolve(m machine) {
 		o.Handlers = max(1, m.cores)
 	}
 	if o.MaxConns == auto {
-		o.MaxConns = min(max(1, m.files-sparedFiles), mostConns)
+		byMemory := int(m.memory / connsPart / (loop.Floor + loop.ConnSize))
+		o.MaxConns = max(1, min(m.files-sparedFiles, byMemory, mostConns))
+	}
+	if o.IndexMemory == auto {
+		o.IndexMemory = indexPart(m.memory, totalOf(o.terms()))
 	}
 }

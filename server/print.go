@@ -9,14 +9,15 @@ import (
 // printSettings writes the settings that count as lines of a settings file, each
 // with its place and, if it says auto, with what that came to.
 func printSettings(w io.Writer, o *Options, table []*setting) {
-	numbers := map[string]int{"loops": o.Loops, "handlers": o.Handlers, "max-conns": o.MaxConns}
+	came := map[string]string{"loops": fmt.Sprint(o.Loops), "handlers": fmt.Sprint(o.Handlers),
+		"max-conns": fmt.Sprint(o.MaxConns), "index-memory": sizeText(o.IndexMemory)}
 	for _, s := range table {
 		if s.from != anywhere {
 			continue
 		}
 		note := s.origin
-		if n, ok := numbers[s.name]; ok && s.text == "auto" {
-			note += fmt.Sprintf(", here %d", n)
+		if n, ok := came[s.name]; ok && s.text == "auto" {
+			note += ", here " + n
 		}
 		fmt.Fprintf(w, "%-34s # %s\n", s.name+" = "+s.text, note)
 	}

@@ -21,6 +21,7 @@ var relations = []relation{
 	{[]string{"memory", "http-max-body", "http-max-head"}, reserveHoldsRequest},
 	{[]string{"memory", "loops"}, shareIsWorkable},
 	{[]string{"ring-slots", "loops", "handlers"}, everyLoopHasCredit},
+	{[]string{"snapshot", "snapshot-salvage"}, salvageHasFile},
 }
 
 // reserveHoldsFrame: a frame above --conn-memory must fit into the reserve for such.
@@ -58,6 +59,13 @@ func everyLoopHasCredit(o *Options, named func(string) *setting) error {
 		return nil
 	}
 	return fmt.Errorf("%s: each loop needs a slot, and there are %d by %s", named("ring-slots"), o.Loops, named("loops"))
+}
+
+func salvageHasFile(o *Options, named func(string) *setting) error {
+	if !o.SnapshotSalvage || o.Snapshot != "" {
+		return nil
+	}
+	return fmt.Errorf("%s: there is nothing to salvage without a file by --snapshot", named("snapshot-salvage"))
 }
 
 func checkRelations(o *Options, table []*setting) error {

@@ -18,18 +18,29 @@ const signalExit = 128
 func serve(o *Options, log *slog.Logger) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	wanted := make(chan os.Signal, 1)
+	signal.Notify(wanted, syscall.SIGUSR1)
+	starting, started := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	s := newServer(o, log)
-	if err := s.start(); err != nil {
+	err := s.start(starting)
+	started()
+	if err != nil {
 		log.Error("could not start", "error", err)
 		return exitFailed
 	}
 	s.ready.set("")
 	log.Info("ready")
 
-	first := <-signals
-	log.Info("draining", "signal", first.String(), "timeout", o.DrainTimeout)
-	go endAtOnce(signals, log)
-	return s.end()
+	for {
+		select {
+		case sig := <-wanted:
+			s.snapshotNow(sig.String())
+		case first := <-signals:
+			log.Info("draining", "signal", first.String(), "timeout", o.DrainTimeout)
+			go endAtOnce(signals, log)
+			return s.end()
+		}
+	}
 }
 
 // endAtOnce ends the process at the second signal, whatever the drain waits for.

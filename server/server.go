@@ -28,9 +28,10 @@ type server struct {
 	log    *slog.Logger
 	report *Reporter
 
-	store   *index.Index
-	queries *query.Cache
-	riemann *handlers.Riemann
+	store     *index.Index
+	snapshots *snapshots // nil: there are none
+	queries   *query.Cache
+	riemann   *handlers.Riemann
 
 	graphite, opentsdb *handlers.Lines
 
@@ -47,10 +48,7 @@ type server struct {
 // newServer makes what needs no descriptor and no goroutine.
 func newServer(o *Options, log *slog.Logger) *server {
 	s := &server{o: o, log: log, report: NewReporter(log, time.Now)}
-	s.store = index.New(index.Config{
-		DefaultTTL: float32(o.TTL.Seconds()),
-		Report:     func(kind, text string) { s.report.Report(kind, "", text) },
-	})
+	s.store = s.newIndex()
 	s.queries = query.NewCache(cachedQueries, cachedQueryBytes)
 	s.riemann = &handlers.Riemann{
 		Store:    s.store,
@@ -72,10 +70,12 @@ func limit[N int | int64](flag string, value N) frame.Limit {
 }
 
 // start starts the parts, in the order of s.parts. After an error the process is to
-// end: what was started is not stopped.
-func (s *server) start() error {
+// end: what was started is not stopped. It returns early, with an error, with ctx.
+func (s *server) start(ctx context.Context) error {
 	s.logSettings()
-	s.parts = append(s.parts, part{"index", func(context.Context) error { s.store.Close(); return nil }})
+	if err := s.startIndex(ctx); err != nil {
+		return err
+	}
 	if err := s.startTraces(); err != nil {
 		return err
 	}
@@ -91,7 +91,9 @@ func (s *server) logSettings() {
 	s.log.Info("starting", "version", version(), "pid", os.Getpid(),
 		"loops", o.Loops, "handlers", o.Handlers, "ring_slots", o.RingSlots,
 		"max_conns", o.MaxConns, "memory", sizeText(o.Memory), "conn_memory", sizeText(o.ConnMemory),
-		"max_frame", sizeText(o.MaxFrame), "max_event", sizeText(o.MaxEvent))
+		"max_frame", sizeText(o.MaxFrame), "max_event", sizeText(o.MaxEvent),
+		"index_memory", sizeText(o.IndexMemory), "index_entries", o.IndexEntries)
+	s.logMemory()
 }
 
 // startLoops starts loops and handlers and opens the listeners. At the end the

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"darboux/handlers/index"
 	"darboux/loop"
 )
 
@@ -41,6 +42,10 @@ const (
 	mostConns    = 10_000_000
 	mostFrame    = gib
 	mostMemory   = 1024 * gib
+	mostEntries  = 1_000_000_000
+
+	// leastIndexMemory is what an index needs to take some thousand events.
+	leastIndexMemory = 8 * mib
 
 	// mostTTL keeps the default ttl exact in the 32-bit float of the wire.
 	mostTTL = (1 << 24) * time.Second
@@ -118,6 +123,22 @@ func settings(o *Options) []*setting {
 			help: "time to live of events that bring none, in whole seconds"},
 		{name: "expire-every", value: "DURATION", initial: "5s", parse: duration(&o.ExpireEvery, 10*time.Millisecond, 24*time.Hour),
 			help: "time between two runs that take expired events out of the index"},
+		{name: "expire-keep", value: "FIELD", initial: "host,service", parse: keptFields(&o.ExpireKeep),
+			help: "what the notice of an expiry keeps of the event: host, service, description, metric, ttl, tags, attributes or all; repeatable"},
+		{name: "newest-wins", initial: "false", parse: yesOrNo(&o.NewestWins),
+			help: "keep the event of the latest time of each host and service, not the one received last"},
+		{name: "index-entries", value: "N", initial: "0", parse: wholeNumber(&o.IndexEntries, 0, mostEntries),
+			help: "most events in the index, one for each host and service; 0 leaves it to --index-memory"},
+		{name: "index-memory", value: "auto|SIZE", initial: "auto", parse: autoOr(&o.IndexMemory, size(&o.IndexMemory, leastIndexMemory, index.MaxMemory)),
+			help: "most memory that the index may take; auto is what the machine, or the process's cgroup, has and nothing else may need"},
+		{name: "snapshot", value: "FILE", initial: "", parse: anyText(&o.Snapshot),
+			help: "file that the index is written to, and loaded from at the start; empty is off"},
+		{name: "snapshot-every", value: "DURATION", initial: "1m", parse: zeroOr(&o.SnapshotEvery, duration(&o.SnapshotEvery, 100*time.Millisecond, 24*time.Hour)),
+			help: "time between two snapshots; 0 leaves them to SIGUSR1 and to the end"},
+		{name: "snapshot-timeout", value: "DURATION", initial: "60s", parse: duration(&o.SnapshotTimeout, 100*time.Millisecond, time.Hour),
+			help: "most time that the snapshot at the end may take, after the drain"},
+		{name: "snapshot-salvage", initial: "false", parse: yesOrNo(&o.SnapshotSalvage),
+			help: "start with what is whole of a damaged snapshot, instead of not at all"},
 		{name: "self-events", value: "DURATION", initial: "10s", parse: zeroOr(&o.SelfEvents, duration(&o.SelfEvents, 100*time.Millisecond, time.Hour)),
 			help: "time between two rounds of the server's own counters as events; 0 is off"},
 		{name: "drain-timeout", value: "DURATION", initial: "20s", parse: duration(&o.DrainTimeout, 100*time.Millisecond, time.Hour),

@@ -12,9 +12,12 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"darboux/handlers/index"
+	"darboux/handlers/riemann"
 )
 
-var testMachine = machine{cores: 8, files: 1024}
+var testMachine = machine{cores: 8, files: 1024, memory: 16 * gib, source: "the test"}
 
 // settingsFile writes a settings file and returns its path.
 func settingsFile(t *testing.T, lines string) string {
@@ -111,6 +114,20 @@ func TestValues(t *testing.T) {
 		{"--ttl=0", nil, "whole seconds"},
 		{"--expire-every=1h", func(o *Options) any { return o.ExpireEvery }, time.Hour},
 		{"--expire-every=5", nil, "must be a duration such as 1m30s"},
+		{"--expire-keep=host, tags", func(o *Options) any { return o.ExpireKeep }, riemann.HasHost | riemann.HasTags},
+		{"--expire-keep=", func(o *Options) any { return o.ExpireKeep }, riemann.Fields(0)},
+		{"--expire-keep=host,color", nil, `--expire-keep "host,color" (flag): "color" is no field that a notice of an expiry can keep`},
+		{"--newest-wins", func(o *Options) any { return o.NewestWins }, true},
+		{"--index-entries=100000", func(o *Options) any { return o.IndexEntries }, 100_000},
+		{"--index-entries=-1", nil, `--index-entries "-1" (flag): must be a whole number from 0 to 1000000000`},
+		{"--index-memory=64MiB", func(o *Options) any { return o.IndexMemory }, 64 * mib},
+		{"--index-memory=1MiB", nil, `--index-memory "1MiB" (flag): must be a size such as 64KiB, from 8MiB to ` + sizeText(index.MaxMemory) + `, or auto`},
+		{"--snapshot=/var/lib/x", func(o *Options) any { return o.Snapshot }, "/var/lib/x"},
+		{"--snapshot-every=0", func(o *Options) any { return o.SnapshotEvery }, time.Duration(0)},
+		{"--snapshot-every=1ms", nil, `--snapshot-every "1ms" (flag): must be a duration such as 1m30s, from 100ms to 24h0m0s, or 0`},
+		{"--snapshot-timeout=5m", func(o *Options) any { return o.SnapshotTimeout }, 5 * time.Minute},
+		{"--snapshot-timeout=0", nil, `--snapshot-timeout "0" (flag): must be a duration`},
+		{"--snapshot-salvage=perhaps", nil, `--snapshot-salvage "perhaps" (flag): must be true or false`},
 		{"--self-events=0", func(o *Options) any { return o.SelfEvents }, time.Duration(0)},
 		{"--self-events=1ms", nil, "from 100ms to 1h0m0s, or 0"},
 		{"--drain-timeout=0", nil, "must be a duration"},
@@ -190,8 +207,10 @@ func TestRelations(t *testing.T) {
 		{"--ring-slots 2 --loops 2", ""},
 		{"--ring-slots 2 --loops 3", `--ring-slots "2" (flag): each loop needs a slot, and there are 3 by --loops "3" (flag)`},
 		{"--ring-slots 2 --loops 3 --handlers 0", ""},
+		{"--snapshot x --snapshot-salvage", ""},
+		{"--snapshot-salvage", `--snapshot-salvage "true" (flag): there is nothing to salvage without a file by --snapshot`},
 	} {
-		_, _, err := load(strings.Fields("--http= " + r.args), nil, testMachine)
+		_, _, err := load(strings.Fields("--http= "+r.args), nil, testMachine)
 		if r.want == "" && err != nil || r.want != "" && (err == nil || !strings.Contains(err.Error(), r.want)) {
 			t.Errorf("%s: error %v, want %q", r.args, err, r.want)
 		}

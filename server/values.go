@@ -13,6 +13,8 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"darboux/handlers/graphite"
+	"darboux/handlers/index"
+	"darboux/handlers/riemann"
 )
 
 // The functions of this file make the parsers of the settings table. A parser's
@@ -163,6 +165,21 @@ func templates(field **graphite.Templates) func(string) error {
 		}
 		t, err := graphite.ParseTemplates(texts)
 		*field = t
+		return err
+	}
+}
+
+// keptFields takes what the notice of an expiry keeps, with commas between the words.
+func keptFields(field *riemann.Fields) func(string) error {
+	return func(text string) error {
+		var words []string
+		for _, word := range strings.Split(text, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				words = append(words, word)
+			}
+		}
+		kept, err := index.ParseKeep(words)
+		*field = kept
 		return err
 	}
 }
