@@ -89,7 +89,13 @@ func fillStructs(tb testing.TB, s *structs, entries int) {
 
 // BenchmarkApply updates entries, and counts allocations.
 func BenchmarkApply(b *testing.B) {
-	const entries, per = 1_000_000, 100
+	for _, per := range []int{1, 10, 100} {
+		b.Run(fmt.Sprintf("per=%d", per), func(b *testing.B) { updates(b, per) })
+	}
+}
+
+func updates(b *testing.B, per int) {
+	const entries = 1_000_000
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	x := New(Config{DefaultTTL: 60})
