@@ -38,9 +38,12 @@ var mayImport = map[string][]string{
 	"handlers/opentsdb":     {"handlers/series", "handlers/riemann"},
 	"handlers/web":          {"frame", "handlers/riemann", "handlers/query", "handlers/index"},
 	"handlers":              {"frame", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb"},
-	"server":                {"frame", "loop", "handlers", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb", "handlers/web"},
+	"server":                {"frame", "loop", "handlers", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb", "handlers/web", "handlers/query/oracle"},
 	"loadtest":              {"frame", "handlers/riemann", "handlers/riemann/pb"},
 }
+
+// onlyForTests are folders that no program may have in it.
+var onlyForTests = []string{"handlers/query/oracle"}
 
 // mains are the folders that know flags.
 var mains = []string{"server", "loadtest"}
@@ -115,6 +118,9 @@ func TestImportsRunDownwards(t *testing.T) {
 			ours, ok := strings.CutPrefix(p, "darboux/")
 			if ok && roomOf(ours) != f.room && !slices.Contains(allowed, ours) {
 				t.Errorf("%s imports %s; %s may import only %v", f.name, ours, f.room, allowed)
+			}
+			if ok && !f.test && slices.Contains(onlyForTests, ours) {
+				t.Errorf("%s imports %s, which is only for tests", f.name, ours)
 			}
 		}
 	}
