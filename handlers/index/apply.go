@@ -38,6 +38,7 @@ func (x *Index) Apply(events []riemann.Event, now int64, refused []bool) int {
 		panic("BUG: there is no room to tell which events were refused")
 	}
 	b := x.batches.Get().(*batch)
+	used := min(len(events), batchEvents)
 	n := 0
 	for len(events) > 0 {
 		k := min(len(events), batchEvents)
@@ -48,11 +49,19 @@ func (x *Index) Apply(events []riemann.Event, now int64, refused []bool) int {
 		n += b.apply(x, refused)
 		events, refused = events[k:], refused[k:]
 	}
+	b.forget(used)
+	x.batches.Put(b)
+	return n
+}
+
+// forget lets go of the events, and of a large buffer, before the batch is kept
+// for its next use.
+func (b *batch) forget(used int) {
+	clear(b.writes[:used])
+	b.view = riemann.Event{}
 	if cap(b.buf) > mostScratch {
 		b.buf = nil
 	}
-	x.batches.Put(b)
-	return n
 }
 
 // prepare makes a write of each event.

@@ -16,7 +16,8 @@ func (x *Index) tidy() {
 		for s.tidy() {
 		}
 	}
-	x.pages.trim(x.pages.inUse.Load()/4 + sparePages)
+	x.pages.calm()
+	x.pages.trim(x.pages.inUse.Load()/mostWarmShare + sparePages)
 }
 
 // sparePages is how much memory an index keeps at least before it gives any back:

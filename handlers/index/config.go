@@ -29,8 +29,8 @@ type Config struct {
 	// event; see ParseKeep.
 	ExpireKeep riemann.Fields
 
-	// Entries limits the keys, Memory the bytes that the index holds
-	// (NewMap has no limit of memory).
+	// Entries limits the keys, Memory the bytes that the index holds, which must
+	// be from LeastMemory to MaxMemory. NewMap has no limit of memory.
 	Entries, Memory Limit
 
 	// Report is told of what an operator should know, in words, with a kind
@@ -40,6 +40,15 @@ type Config struct {
 	// Monotonic is a clock that no one sets, from any start; nil is the
 	// machine's. It tells a jump of the wall clock from time that passed.
 	Monotonic func() time.Duration
+}
+
+// leastPerShard is what a shard needs before it can hold anything to speak of.
+const leastPerShard = 512 << 10
+
+// LeastMemory is the least limit of memory that an index with so many shards
+// (0: as many as suit the machine) can be made with, in bytes.
+func LeastMemory(shards int) int64 {
+	return int64(Config{Shards: shards}.withDefaults().Shards) * leastPerShard
 }
 
 // withDefaults fills in what was left out. It panics if the rest is not valid.

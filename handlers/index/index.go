@@ -47,8 +47,8 @@ var _ Store = (*Index)(nil)
 // New returns an empty Index. It panics if cfg is not valid. Close frees it.
 func New(cfg Config) *Index {
 	cfg = cfg.withDefaults()
-	if cfg.Memory.Value < 0 || cfg.Memory.Value > MaxMemory {
-		panic(fmt.Sprintf("BUG: an index can't hold %d bytes: at most %d", cfg.Memory.Value, int64(MaxMemory)))
+	if m := cfg.Memory.Value; m != 0 && (m < LeastMemory(cfg.Shards) || m > MaxMemory) {
+		panic(fmt.Sprintf("BUG: an index of %d shards can't be limited to %d bytes: at least %d, at most %d", cfg.Shards, m, LeastMemory(cfg.Shards), int64(MaxMemory)))
 	}
 	hard := cfg.Memory.Value >> pageShift
 	if hard == 0 {

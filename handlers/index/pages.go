@@ -225,22 +225,29 @@ func (p *pages) pull(page uint32) {
 	*s = pageState{}
 }
 
+const (
+	// forgetOrder is the largest block that is given back to the kernel at once:
+	// 4 MiB, so that nobody waits long for the lock.
+	forgetOrder = min(22-pageShift, arenaOrder)
+
+	// trimStep is how many pages trim gives back under one lock.
+	trimStep = 1 << forgetOrder
+)
+
 // clean gives at least n dirty pages back to the kernel, if there are so many,
 // the largest blocks first.
 func (p *pages) clean(n int64) {
 	for order := arenaOrder; order >= 0 && n > 0; order-- {
 		for n > 0 && p.heads[0][order] != 0 {
-			page := p.heads[0][order]
+			page, part := p.heads[0][order], min(order, forgetOrder)
 			p.pull(page)
-			forget(p.bytes(ref(page*unitsPerPage), 1<<order))
-			p.join(page, order, true)
-			n -= 1 << order
+			p.giveBack(page+1<<part, 1<<order-1<<part, false)
+			forget(p.bytes(ref(page*unitsPerPage), 1<<part))
+			p.join(page, part, true)
+			n -= 1 << part
 		}
 	}
 }
-
-// trimStep is how many pages trim gives back under one lock: a few megabytes.
-const trimStep = 256
 
 // trim gives dirty pages back to the kernel until no more than spare are left,
 // letting others in between.

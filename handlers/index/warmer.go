@@ -11,10 +11,11 @@ const (
 	// it is to stay small.
 	leastWarm = 8 << 20 >> pageShift
 
-	// The share of its pages that an index is warmed ahead by: a sixteenth, or
-	// more if that proved too few, but at most this many pages (256 MiB).
-	warmShare = 16
-	mostAhead = 256 << 20 >> pageShift
+	// An index is warmed ahead by a sixteenth of its pages, or, if that proved too
+	// few, by up to a quarter, but by no more than mostAhead (256 MiB).
+	warmShare     = 16
+	mostWarmShare = 4
+	mostAhead     = 256 << 20 >> pageShift
 )
 
 // warmer is what pages know of warming. It is guarded by pages.mu.
@@ -32,7 +33,14 @@ func (p *pages) ahead() int64 {
 	if inUse < leastWarm {
 		return 0
 	}
-	return min(inUse/warmShare+p.warmer.late, mostAhead)
+	return min(inUse/warmShare+p.warmer.late, inUse/mostWarmShare, mostAhead)
+}
+
+// calm makes what proved too few be forgotten bit by bit.
+func (p *pages) calm() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.warmer.late -= p.warmer.late / 4
 }
 
 // wakeWarmer starts the goroutine if too few warm pages are left. late tells that
