@@ -84,11 +84,22 @@ func (h *HTTP) Cut(b []byte, _ Limit, room int, _ bool, p *Progress) (Cut, error
 		c.Frames++
 		*p = Progress{} // it may be asked again, with these requests still at the head
 		p = &later
+		c.repeat(b, n, room)
 		if c.Bytes < len(b) && b[c.Bytes] == '\r' {
 			return c, nil // an empty line, to be skipped by the next cut
 		}
 	}
 	return c, nil
+}
+
+// repeat counts the requests behind the last one, of n bytes, that are the same bytes as
+// it: who pipelines often asks the same. What was found of it holds for them.
+func (c *Cut) repeat(b []byte, n, room int) {
+	last := b[c.Bytes-n : c.Bytes]
+	for len(b)-c.Bytes >= n && c.Bytes+n <= room && bytes.Equal(b[c.Bytes:c.Bytes+n], last) {
+		c.Bytes += n
+		c.Frames++
+	}
 }
 
 // emptyLine is the length of the empty line at the head of b: 2 or 0.
@@ -298,6 +309,23 @@ type HTTPRequest struct {
 	Head    []byte // the request's line and headers, with the empty line
 	Chunked bool   // Body is in chunks
 	Body    []byte // as it came: in chunks, and with the trailer, if Chunked
+
+	all []byte
+}
+
+// Next splits the request behind r off b, if it has the same bytes as r.
+func (r *HTTPRequest) Next(b []byte) (same HTTPRequest, rest []byte, ok bool) {
+	n := len(r.all)
+	if n == 0 || len(b) < n || !bytes.Equal(b[:n], r.all) {
+		return HTTPRequest{}, b, false
+	}
+	return r.In(b[:n:n]), b[n:], true
+}
+
+// In returns r as it lies in b, a copy of its bytes.
+func (r *HTTPRequest) In(b []byte) HTTPRequest {
+	head := len(r.Head)
+	return HTTPRequest{Head: b[:head:head], Chunked: r.Chunked, Body: b[head:], all: b}
 }
 
 // NextHTTP splits the first request off b, and what follows it. The caller must know from
@@ -311,7 +339,7 @@ func NextHTTP(b []byte) (r HTTPRequest, rest []byte) {
 	r.Head = b[:end:end]
 	if head.length >= 0 {
 		last := end + int(head.length)
-		r.Body = b[end:last:last]
+		r.Body, r.all = b[end:last:last], b[:last]
 		return r, b[last:]
 	}
 	h := HTTP{MaxHead: Limit{Value: len(b)}, MaxBody: Limit{Value: len(b)}}
@@ -320,7 +348,7 @@ func NextHTTP(b []byte) (r HTTPRequest, rest []byte) {
 	if n == 0 || err != nil {
 		panic("BUG: a chunked request that was cut is not whole")
 	}
-	r.Chunked, r.Body = true, b[end:n:n]
+	r.Chunked, r.Body, r.all = true, b[end:n:n], b[:n]
 	return r, b[n:]
 }
 

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"runtime/debug"
 
@@ -14,13 +13,12 @@ import (
 // worker works bursts of requests.
 type worker struct {
 	*HTTP
-	spare  *exchange // used for the next request, unless the last one kept it
-	source bytes.Reader
-	reader *bufio.Reader // over source: fasthttp reads heads from one
-	body   []byte        // of the request, if it came in chunks
-	move   []byte        // what is moved within a reply
-	tally  tally
-	fresh  bool // the burst's peer and the time are to be noted
+	spare *exchange // used for the next request, unless the last one kept it
+	known known
+	body  []byte // of the request, if it came in chunks
+	move  []byte // what is moved within a reply
+	tally tally
+	fresh bool // the burst's peer and the time are to be noted
 }
 
 // keepScratch is the size in bytes up to which a worker keeps a buffer for reuse.
@@ -28,7 +26,7 @@ const keepScratch = 1 << 20
 
 func newWorker(h *HTTP) *worker {
 	w := &worker{HTTP: h}
-	w.reader = bufio.NewReaderSize(&w.source, h.MaxHead.Value+16)
+	w.known.reader = bufio.NewReaderSize(&w.known.source, h.MaxHead.Value+16)
 	return w
 }
 
@@ -69,11 +67,11 @@ func (w *worker) workAll(b *frame.Burst) frame.Status {
 
 // answer answers one request, or begins to.
 func (w *worker) answer(b *frame.Burst) {
-	r, rest := frame.NextHTTP(b.Left())
+	r, rest, again := w.known.next(b.Left())
 	b.Next = len(b.In) - len(rest)
 	w.tally[requests]++
 	x := w.exchange(b)
-	if err := w.parse(x, &r); err != nil {
+	if err := w.parse(x, &r, again); err != nil {
 		w.tally[unparsed]++
 		x.fail(fasthttp.StatusBadRequest, err)
 		x.close = true
@@ -105,18 +103,11 @@ func (w *worker) exchange(b *frame.Burst) *exchange {
 	return x
 }
 
-// parse makes fasthttp's Request of a request. An error is about the head: something that
-// fasthttp minds beyond its framing.
-func (w *worker) parse(x *exchange, r *frame.HTTPRequest) error {
-	w.source.Reset(r.Head)
-	w.reader.Reset(&w.source)
+// parse makes fasthttp's Request of a request, which is the known one or is not.
+func (w *worker) parse(x *exchange, r *frame.HTTPRequest, again bool) error {
 	req := &x.ctx.Request
-	if err := req.Header.Read(w.reader); err != nil {
-		return fmt.Errorf("the request's head is refused: %w", err)
-	}
-	length := req.Header.ContentLength()
-	if (length == -1) != r.Chunked || length >= 0 && length != len(r.Body) {
-		return fmt.Errorf("the request's length is not clear: %d", length)
+	if err := w.known.parse(&req.Header, r, again); err != nil {
+		return err
 	}
 	switch {
 	case r.Chunked:

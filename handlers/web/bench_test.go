@@ -1,0 +1,42 @@
+package web
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"darboux/frame"
+)
+
+func testHTTP(handler fasthttp.RequestHandler) *HTTP {
+	return &HTTP{
+		MaxHead: frame.Limit{Flag: "--http-max-head", Value: 16 << 10}, MaxBody: frame.Limit{Flag: "--http-max-body", Value: 1 << 20},
+		Producers: frame.Limit{Flag: "--http-producers", Value: 16}, Handler: handler, Report: func(string, string, string) {},
+	}
+}
+
+func okHandler(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType(plainText)
+	ctx.SetBodyString("ok\n")
+}
+
+// BenchmarkWork is a burst of 16 requests, from the cut to the replies.
+func BenchmarkWork(b *testing.B) {
+	in := []byte(strings.Repeat("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:5556\r\n\r\n", 16))
+	p := testHTTP(okHandler).Protocol()
+	w := p.NewWorker()
+	burst := &frame.Burst{Peer: "127.0.0.1:1234", Window: 64 << 10}
+	burst.Start(frame.OwnReply)
+	b.ReportAllocs()
+	for b.Loop() {
+		cut, err := p.Cut(in, p.MaxFrame, 64<<10, false, &frame.Progress{})
+		if err != nil || cut.Frames != 16 {
+			b.Fatal(cut, err)
+		}
+		burst.In, burst.Next, burst.Out = in, 0, burst.Out[:0]
+		if w.Work(burst) != frame.Done {
+			b.Fatal("not done")
+		}
+	}
+}
