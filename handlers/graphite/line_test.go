@@ -81,7 +81,6 @@ func TestLines(t *testing.T) {
 		{"a 1 inf", "time"},
 		{"a 1 1e30", "time"},
 		{"a 1 1e400", "time"},
-		{"a 1 2\rb", "time"},
 
 		{"m;k=v 1 2", "m;k=v 1 at 2s k:v"},
 		{"m;host=web1;plugin=cpu 1 2", "host=web1 m;plugin=cpu 1 at 2s plugin:cpu"},

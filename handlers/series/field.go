@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Field splits the first field off line: fields are separated by spaces and tabs. It
-// is empty if there is none.
+// Field splits the first field off line, which is text: fields are separated by spaces
+// and tabs. It is empty if there is none.
 func Field(line []byte) (field, rest []byte) {
 	start := 0
 	for start < len(line) && blank(line[start]) {
@@ -20,12 +20,13 @@ func Field(line []byte) (field, rest []byte) {
 	return line[start:end:end], line[end:]
 }
 
-func blank(c byte) bool { return c == ' ' || c == '\t' }
+// blank tells spaces and tabs. In text no other byte is as low.
+func blank(c byte) bool { return c <= ' ' }
 
 // Trimmed is line without blanks and carriage returns at its end.
 func Trimmed(line []byte) []byte {
 	end := len(line)
-	for end > 0 && (blank(line[end-1]) || line[end-1] == '\r') {
+	for end > 0 && (line[end-1] == ' ' || line[end-1] == '\t' || line[end-1] == '\r') {
 		end--
 	}
 	return line[:end]
@@ -33,13 +34,16 @@ func Trimmed(line []byte) []byte {
 
 // IsText reports whether line is UTF-8 without control characters other than tabs.
 func IsText(line []byte) bool {
-	i := 0
-	for ; i+8 <= len(line); i += 8 {
+	if len(line) < 8 {
+		return isText(line)
+	}
+	for i := 0; i+8 <= len(line); i += 8 {
 		if !plain(binary.LittleEndian.Uint64(line[i:])) {
 			return isText(line[i:])
 		}
 	}
-	return isText(line[i:])
+	end := line[len(line)-8:] // the last bytes, some of them once more
+	return plain(binary.LittleEndian.Uint64(end)) || isText(line[len(line)&^7:])
 }
 
 // plain reports whether each of eight bytes is from 0x20 to 0x7e: then none has its
