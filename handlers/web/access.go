@@ -110,20 +110,25 @@ func isLocal(ctx *fasthttp.RequestCtx) bool {
 
 // ours reports whether a Host header names this server as only this machine can.
 func (a *Access) ours(host []byte) bool {
-	name := strings.TrimSuffix(strings.ToLower(hostName(string(host))), ".")
-	if ip, err := netip.ParseAddr(name); err == nil {
+	name := bytes.TrimSuffix(hostName(host), []byte("."))
+	switch string(name) {
+	case "localhost", "127.0.0.1", "::1": // nearly always
+		return true
+	}
+	text := strings.ToLower(string(name))
+	if ip, err := netip.ParseAddr(text); err == nil {
 		return ip.Unmap().IsLoopback()
 	}
-	return name == "localhost" || slices.Contains(a.Names, name)
+	return text == "localhost" || slices.Contains(a.Names, text)
 }
 
 // hostName is a Host header without its port.
-func hostName(host string) string {
-	if rest, ok := strings.CutPrefix(host, "["); ok {
-		name, _, _ := strings.Cut(rest, "]")
+func hostName(host []byte) []byte {
+	if rest, ok := bytes.CutPrefix(host, []byte("[")); ok {
+		name, _, _ := bytes.Cut(rest, []byte("]"))
 		return name
 	}
-	name, _, _ := strings.Cut(host, ":")
+	name, _, _ := bytes.Cut(host, []byte(":"))
 	return name
 }
 

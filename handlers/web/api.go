@@ -37,7 +37,7 @@ type API struct {
 // route is an endpoint.
 type route struct {
 	need    need
-	methods string // what is allowed, as the header Allow has it
+	methods methods
 	handle  fasthttp.RequestHandler
 }
 
@@ -46,11 +46,11 @@ const pprofPath = "/debug/pprof/"
 
 // Handler returns the handler of all endpoints.
 func (a *API) Handler() fasthttp.RequestHandler {
-	const reading = "GET, HEAD, OPTIONS"
+	reading := methods{"GET", "HEAD", "OPTIONS"}
 	routes := map[string]*route{
 		"/index":           {toRead, reading, a.index},
 		"/index/":          {toRead, reading, a.index},
-		"/events":          {toWrite, "PUT, POST, OPTIONS", a.events},
+		"/events":          {toWrite, methods{"PUT", "POST", "OPTIONS"}, a.events},
 		"/metrics":         {toRead, reading, a.metrics},
 		"/healthz":         {toAsk, reading, healthz},
 		"/readyz":          {toAsk, reading, a.readyz},
@@ -74,9 +74,9 @@ func (a *API) Handler() fasthttp.RequestHandler {
 // serve answers a request to a route, if it is allowed.
 func (a *API) serve(ctx *fasthttp.RequestCtx, r *route) {
 	preflight := ctx.IsOptions()
-	if !preflight && !allowed(r.methods, ctx.Method()) {
-		ctx.Response.Header.Set(fasthttp.HeaderAllow, r.methods)
-		Fail(ctx, fasthttp.StatusMethodNotAllowed, "the method must be one of "+r.methods)
+	if !preflight && !r.methods.has(ctx.Method()) {
+		ctx.Response.Header.Set(fasthttp.HeaderAllow, r.methods.String())
+		Fail(ctx, fasthttp.StatusMethodNotAllowed, "the method must be one of "+r.methods.String())
 		return
 	}
 	need := r.need
@@ -93,7 +93,7 @@ func (a *API) serve(ctx *fasthttp.RequestCtx, r *route) {
 	switch {
 	case preflight:
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
-		ctx.Response.Header.Set(fasthttp.HeaderAllow, r.methods)
+		ctx.Response.Header.Set(fasthttp.HeaderAllow, r.methods.String())
 		if r.need == toRead {
 			a.Access.preflight(ctx)
 		}
@@ -104,15 +104,20 @@ func (a *API) serve(ctx *fasthttp.RequestCtx, r *route) {
 	r.handle(ctx)
 }
 
-// allowed reports whether method is in a list with commas.
-func allowed(methods string, method []byte) bool {
-	for m := range strings.SplitSeq(methods, ", ") {
-		if m == string(method) {
+// methods are those that a route allows.
+type methods []string
+
+func (m methods) has(method []byte) bool {
+	for _, one := range m {
+		if one == string(method) {
 			return true
 		}
 	}
 	return false
 }
+
+// String is the value of the header Allow.
+func (m methods) String() string { return strings.Join(m, ", ") }
 
 const plainText = "text/plain; charset=utf-8"
 

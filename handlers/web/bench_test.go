@@ -9,13 +9,6 @@ import (
 	"darboux/frame"
 )
 
-func testHTTP(handler fasthttp.RequestHandler) *HTTP {
-	return &HTTP{
-		MaxHead: frame.Limit{Flag: "--http-max-head", Value: 16 << 10}, MaxBody: frame.Limit{Flag: "--http-max-body", Value: 1 << 20},
-		Producers: frame.Limit{Flag: "--http-producers", Value: 16}, Handler: handler, Report: func(string, string, string) {},
-	}
-}
-
 func okHandler(ctx *fasthttp.RequestCtx) {
 	ctx.SetContentType(plainText)
 	ctx.SetBodyString("ok\n")

@@ -141,14 +141,22 @@ func (x *exchange) withoutBody(w *worker, b *frame.Burst) bool {
 	return true
 }
 
-// headRoom is the bytes that a reply's head usually stays within.
-const headRoom = 1 << 10
+const (
+	// headRoom is the bytes that a reply's head usually stays within.
+	headRoom = 1 << 10
+	// leastPiece is the bytes of a body that go into an empty reply buffer however small
+	// the window is, where memory is short: so that all replies come to their end.
+	leastPiece = 1 << 10
+)
+
+// fits reports whether a reply with a body of n bytes has room in the burst's own buffer.
+func fits(b *frame.Burst, n int) bool { return len(b.Out)+headRoom+n <= b.Own }
 
 // atHand appends a reply whose body is whole, or what there is room for of it.
 func (x *exchange) atHand(w *worker, b *frame.Burst) bool {
 	body := x.ctx.Response.Body()
 	x.ctx.Response.Header.SetContentLength(len(body))
-	if len(body) > frame.MaxSmallReply || len(b.Out)+headRoom+len(body) > frame.OwnReply {
+	if len(body) > frame.MaxSmallReply || !fits(b, len(body)) {
 		x.appendHead(b)
 		b.Kept = &whole{x: x, rest: body}
 		return false
@@ -217,7 +225,11 @@ type whole struct {
 }
 
 func (s *whole) goOn(w *worker, b *frame.Burst) frame.Status {
-	n := min(len(s.rest), max(0, b.Window-len(b.Out)))
+	n := b.Window - len(b.Out)
+	if len(b.Out) == 0 {
+		n = max(n, leastPiece)
+	}
+	n = min(len(s.rest), max(0, n))
 	b.Out = append(b.Out, s.rest[:n]...)
 	s.rest = s.rest[n:]
 	s.x.sent += int64(n)

@@ -193,11 +193,13 @@ func (p *produced) goOn(w *worker, b *frame.Burst) frame.Status {
 
 // give moves the chunks that are ready, and have room, to the burst.
 func (p *produced) give(b *frame.Burst) {
-	const framing = 8 // bytes around a chunk
-	room := (b.Window - len(b.Out) + mostUnsent*framing) / (chunkSize + framing)
 	at := 0
-	for ; room > 0 && (len(p.buffer)-at >= chunkSize || p.ended && at < len(p.buffer)); room-- {
-		piece := p.buffer[at:min(at+chunkSize, len(p.buffer))]
+	for len(p.buffer)-at >= chunkSize || p.ended && at < len(p.buffer) {
+		n := min(len(p.buffer)-at, roomFor(b))
+		if n == 0 {
+			break
+		}
+		piece := p.buffer[at : at+n]
 		if p.declared < 0 {
 			b.Out = appendChunk(b.Out, piece)
 		} else {
@@ -211,13 +213,26 @@ func (p *produced) give(b *frame.Burst) {
 	p.buffer = p.buffer[:copy(p.buffer, p.buffer[at:])]
 }
 
+// roomFor is how many bytes of a body may be appended as a piece now.
+func roomFor(b *frame.Burst) int {
+	const framing = 8 // bytes around a chunk
+	room := b.Window - len(b.Out)
+	switch {
+	case room >= chunkSize-mostUnsent*framing:
+		return chunkSize
+	case len(b.Out) == 0:
+		return max(room, leastPiece)
+	}
+	return 0
+}
+
 // wait lets the burst go until there is more: to its loop if it holds replies or is at
 // its window, else it stays here.
 func (p *produced) wait(b *frame.Burst) frame.Status {
 	if len(b.Out) > 0 {
 		return frame.Blocked
 	}
-	if p.chunks() > 0 || p.ended { // its window must have room for one
+	if p.chunks() > 0 || p.ended { // an empty buffer has room for a piece
 		panic("BUG: a burst waits for what is there")
 	}
 	if b.Gone() {
@@ -242,6 +257,11 @@ func (p *produced) sendWhole(w *worker, b *frame.Burst) frame.Status {
 	x.close = x.close || p.err != nil
 	x.ctx.Response.Header.SetContentLength(len(p.buffer))
 	x.appendHead(b)
+	if !fits(b, len(p.buffer)) { // it leaves piece by piece, under its length
+		p.declared, p.streaming = len(p.buffer), true
+		p.give(b)
+		return frame.Blocked
+	}
 	b.Out = append(b.Out, p.buffer...)
 	x.sent = int64(len(p.buffer))
 	p.record(w, b, p.err)

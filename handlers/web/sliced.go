@@ -35,6 +35,13 @@ type sliced struct {
 	chunk     int // where in Out the open chunk's header begins; -1 is none
 }
 
+// first is how long a body may become before its reply is streamed: less where memory is
+// short.
+func first(b *frame.Burst) int { return min(firstBuffer, max(leastPiece, b.Own/2)) }
+
+// chunk is how many bytes of a body make a chunk: less where memory is short.
+func chunk(b *frame.Burst) int { return min(chunkSize, max(leastPiece, b.Own/4)) }
+
 // chunkHead is the header of a chunk whose size is filled in when it is closed.
 const chunkHead = "00000000\r\n"
 
@@ -43,14 +50,15 @@ func (s *sliced) goOn(w *worker, b *frame.Burst) frame.Status {
 		return frame.Blocked
 	}
 	err := s.slice(b)
+	if !s.streaming && (err == nil || err == io.EOF) && len(b.Out)-s.start > first(b) {
+		if serr := s.stream(w, b); serr != nil {
+			err = serr
+		}
+	}
 	switch {
 	case err != nil:
 		return s.ended(w, b, err)
-	case !s.streaming && len(b.Out)-s.start > firstBuffer:
-		if err := s.stream(w, b); err != nil {
-			return s.ended(w, b, err)
-		}
-	case s.streaming && len(b.Out)-s.chunk >= chunkSize:
+	case s.streaming && len(b.Out)-s.chunk >= chunk(b):
 		s.closeChunk(b)
 	}
 	return frame.Yielded
@@ -68,13 +76,13 @@ func (s *sliced) slice(b *frame.Burst) (err error) {
 			s.x.http.Report("panic", s.x.peer, string(debug.Stack()))
 		}
 	}()
-	limit := s.start + firstBuffer + 1
+	limit := s.start + first(b) + 1
 	if s.streaming {
 		if s.chunk < 0 {
 			s.chunk = len(b.Out)
 			b.Out = append(b.Out, chunkHead...)
 		}
-		limit = s.chunk + len(chunkHead) + chunkSize
+		limit = s.chunk + len(chunkHead) + chunk(b)
 	}
 	b.Out, err = s.source.Slice(b.Out, limit)
 	if !b.Grow(0) && err == nil { // the last piece may have been large
