@@ -74,12 +74,15 @@ const (
 	// Floor is what a connection may hold when its loop's share is used up by
 	// others, so that small requests go on being answered.
 	Floor = 4 << 10
+	// BeyondShare is what a connection may hold at most when its loop's share is used
+	// up, in bytes: what is read of it, its replies, and the refusal of a frame.
+	BeyondShare = 2*Floor + 2<<10
 	// ConnSize is about what a connection's own structures take while it holds
 	// nothing, in bytes.
 	ConnSize = 2 << 10
 	// LoopSize is what a loop takes for itself, in bytes: what it reads into, and the
-	// buffers that it keeps for reuse.
-	LoopSize = readSize + keepBuffers
+	// buffers and burst structures that it keeps for reuse.
+	LoopSize = readSize + keepBuffers + 1<<20
 )
 
 // lowMark is the unsent bytes at or below which a connection that waits for its

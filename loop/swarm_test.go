@@ -372,10 +372,6 @@ const refusalText = "frame of 4294967295 bytes"
 // larger.
 const largestReply = 100_000 + frame.MaxSmallReply
 
-// mostBeyondShare is what a connection may hold when its loop's share is used up: what it
-// reads, and what its replies and the refusal take.
-const mostBeyondShare = 2*Floor + 2<<10
-
 // checkBounds holds the loop to its budgets, whatever the peers do.
 func (s *swarm) checkBounds() {
 	l := s.loop
@@ -396,7 +392,7 @@ func (s *swarm) checkBounds() {
 		s.t.Fatalf("the connections hold %d bytes, but %d are counted", total, held)
 	}
 	open := l.tally.get(conns) + l.tally.get(burstsOut) // a burst may outlive its connection
-	if held, most := l.tally.get(memoryHeld), l.cfg.share()+open*mostBeyondShare; held > most {
+	if held, most := l.tally.get(memoryHeld), l.cfg.share()+open*BeyondShare; held > most {
 		s.t.Fatalf("%d bytes are held; want at most %d for %d connections", held, most, open)
 	}
 	if r := l.shared.reserve.Stats(); r.Taken > r.Limit {

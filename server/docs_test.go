@@ -126,3 +126,25 @@ func TestARCHITECTUREHasThePaths(t *testing.T) {
 		t.Errorf("docs/ARCHITECTURE.md should have:\n%s", want.String())
 	}
 }
+
+// docs/LIMITS.md shows the terms of memory as the start logs them, for the test's machine.
+func TestLIMITSHasTheTerms(t *testing.T) {
+	o, _, err := load(nil, nil, testMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := document(t, "docs/LIMITS.md")
+	all := append(o.terms(), term{"index", o.IndexMemory})
+	want := "```\n"
+	for _, part := range append(all, term{"total", totalOf(all)}) {
+		want += fmt.Sprintf("%-12s %13d\n", part.name, part.bytes)
+		if row := "| `" + part.name + "` | "; part.name != "total" && !strings.Contains(text, row) {
+			t.Errorf("docs/LIMITS.md has no row that begins %s", row)
+		}
+	}
+	_, example, _ := strings.Cut(text, "<!-- example: begin -->\n")
+	example, _, _ = strings.Cut(example, "<!-- example: end -->")
+	if want += "```\n"; example != want && !indexOnHeap { // an index on the heap may be smaller
+		t.Errorf("between the marks of the example docs/LIMITS.md should have:\n%s", want)
+	}
+}

@@ -21,7 +21,7 @@ const (
 // and everything else may need that many.
 func indexPart(machine, others int64) int64 {
 	left := machine - machine/kernelPart - others
-	return min(max(left, machine/leastIndexPart, leastIndexMemory), index.MaxMemory) / mib * mib
+	return min(max(left, machine/leastIndexPart, index.LeastMemory(0)), index.MaxMemory) / mib * mib
 }
 
 // newIndex makes the empty index.

@@ -48,7 +48,7 @@ func TestIndexPart(t *testing.T) {
 		{16 * gib, 2 * gib, 13 * gib},
 		{16*gib + 1, 2 * gib, 13 * gib},
 		{2 * gib, 2 * gib, 512 * mib},
-		{16 * mib, 2 * gib, leastIndexMemory},
+		{16 * mib, 2 * gib, index.LeastMemory(0)},
 		{1024 * gib, gib, index.MaxMemory / mib * mib},
 	} {
 		r.want = min(r.want, index.MaxMemory/mib*mib) // less under the race detector

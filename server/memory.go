@@ -1,7 +1,10 @@
 package main
 
 import (
-	"darboux/frame"
+	"math"
+	"runtime/debug"
+
+	"darboux/handlers/query"
 	"darboux/loop"
 )
 
@@ -11,34 +14,61 @@ type term struct {
 	bytes int64
 }
 
-// terms are what everything but the index may need at its worst. docs/LIMITS.md
-// explains each term.
-func (o *Options) terms() []term {
-	loops, handlers, conns := int64(o.Loops), int64(max(o.Handlers, o.Loops)), int64(o.MaxConns)
-	out := int64(o.RingSlots)
-	if o.Handlers == 0 {
-		out = conns
-	}
-	return []term{
-		{"memory", o.Memory},
-		{"floors", conns * loop.Floor},
-		{"conns", conns * loop.ConnSize},
-		{"replies", out * frame.OwnReply},
-		{"loops", loops * loop.LoopSize},
-		{"handlers", handlers * handlerSize},
-		{"queries", cachedQueryBytes},
-		{"runtime", runtimeSize},
-	}
-}
-
-// The parts of the terms that have no setting.
+// The parts of terms that have no setting, in bytes. docs/LIMITS.md explains them.
 const (
-	// handlerSize is the scratch memory of a handler: views of events, their stored
-	// forms, lines.
+	// handlerSize is what a handler keeps between two bursts: views of events, their
+	// stored forms, lines.
 	handlerSize = 2 * mib
-	// runtimeSize is what the program itself and the Go runtime take.
+	// grownFrame is how much of --max-frame a handler may need for a moment, in
+	// quarters: what a large Msg or reply is copied from and to while it grows.
+	grownFrame = 10
+	// flightSize is what a burst in flight may hold beside its buffers: a query that
+	// is not large, a reply's state.
+	flightSize = 64 * kib
+	// producerSize is a body writer's buffer and stack.
+	producerSize = 128 * kib
+	// snapshotSize is what is being written, beside the largest event.
+	snapshotSize = 4 * mib
+	// runtimeSize is what the program itself and the Go runtime take, and garbage that
+	// the collector has not seen yet.
 	runtimeSize = 32 * mib
 )
+
+// terms are what everything but the index may need at its worst, all of it at the same
+// moment.
+func (o *Options) terms() []term {
+	loops, handlers, conns, flying := int64(o.Loops), int64(o.Handlers), int64(o.MaxConns), int64(o.RingSlots)
+	if handlers == 0 { // the loops work their connections' bursts, one slice of each in turns
+		handlers, flying = loops, conns
+	}
+	all := []term{
+		{"conns_memory", o.Memory},
+		{"conns_floors", conns * loop.BeyondShare},
+		{"conns_own", conns * loop.ConnSize},
+		{"loops", loops * loop.LoopSize},
+		{"handlers", handlers * (handlerSize + o.MaxFrame*grownFrame/4 + query.MaxPatterns)},
+		{"in_flight", flying * flightSize},
+		{"queries", cachedQueryBytes},
+	}
+	if len(o.UDP) > 0 || len(o.Graphite) > 0 {
+		all = append(all, term{"datagrams", loops * loop.DatagramBatch * loop.MaxDatagram})
+	}
+	if len(o.HTTP) > 0 {
+		all = append(all, term{"producers", int64(o.HTTPProducers) * producerSize})
+	}
+	if o.Snapshot != "" {
+		all = append(all, term{"snapshot", snapshotSize + 3*o.MaxEvent})
+	}
+	return append(all, term{"runtime", runtimeSize})
+}
+
+func totalOf(terms []term) int64 {
+	var sum int64
+	for _, t := range terms {
+		sum += t.bytes
+	}
+	return sum
+}
 
 // logMemory tells what the memory of the process can come to, term by term, and warns
 // if that is more than there is.
@@ -54,14 +84,16 @@ func (s *server) logMemory() {
 	if total > o.Machine.memory {
 		s.log.Warn("at worst more memory is needed than there is: the kernel may end the process then",
 			"needed", sizeText(total), "available", sizeText(o.Machine.memory),
-			"cure", "lower --memory, --max-conns, --ring-slots or --index-memory")
+			"cure", "lower --memory, --max-frame, --max-conns, --ring-slots or --index-memory")
 	}
 }
 
-func totalOf(terms []term) int64 {
-	var sum int64
-	for _, t := range terms {
-		sum += t.bytes
+// limitGarbage lets the collector work harder before the Go heap is larger than its terms
+// together, so that garbage stands in for nothing that is not needed. GOMEMLIMIT in the
+// environment is a limit that somebody wanted, and stays. The index has its own memory.
+func (o *Options) limitGarbage() {
+	if indexOnHeap || debug.SetMemoryLimit(-1) != math.MaxInt64 {
+		return
 	}
-	return sum
+	debug.SetMemoryLimit(totalOf(o.terms()))
 }

@@ -137,7 +137,7 @@ func (o *Options) resolve(m machine) {
 		o.Handlers = max(1, m.cores)
 	}
 	if o.MaxConns == auto {
-		byMemory := int(m.memory / connsPart / (loop.Floor + loop.ConnSize))
+		byMemory := int(m.memory / connsPart / (loop.BeyondShare + loop.ConnSize))
 		o.MaxConns = max(1, min(m.files-sparedFiles, byMemory, mostConns))
 	}
 	if o.IndexMemory == auto {

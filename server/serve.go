@@ -21,6 +21,7 @@ func serve(o *Options, log *slog.Logger) int {
 	wanted := make(chan os.Signal, 1)
 	signal.Notify(wanted, syscall.SIGUSR1)
 	starting, started := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	o.limitGarbage()
 	s := newServer(o, log)
 	err := s.start(starting)
 	started()

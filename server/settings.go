@@ -44,9 +44,6 @@ const (
 	mostMemory   = 1024 * gib
 	mostEntries  = 1_000_000_000
 
-	// leastIndexMemory is what an index needs to take some thousand events.
-	leastIndexMemory = 8 * mib
-
 	// mostTTL keeps the default ttl exact in the 32-bit float of the wire.
 	mostTTL = (1 << 24) * time.Second
 )
@@ -129,7 +126,7 @@ func settings(o *Options) []*setting {
 			help: "keep the event of the latest time of each host and service, not the one received last"},
 		{name: "index-entries", value: "N", initial: "0", parse: wholeNumber(&o.IndexEntries, 0, mostEntries),
 			help: "most events in the index, one for each host and service; 0 leaves it to --index-memory"},
-		{name: "index-memory", value: "auto|SIZE", initial: "auto", parse: autoOr(&o.IndexMemory, size(&o.IndexMemory, leastIndexMemory, index.MaxMemory)),
+		{name: "index-memory", value: "auto|SIZE", initial: "auto", parse: autoOr(&o.IndexMemory, size(&o.IndexMemory, index.LeastMemory(0), index.MaxMemory)),
 			help: "most memory that the index may take; auto is what the machine, or the process's cgroup, has and nothing else may need"},
 		{name: "snapshot", value: "FILE", initial: "", parse: anyText(&o.Snapshot),
 			help: "file that the index is written to, and loaded from at the start; empty is off"},

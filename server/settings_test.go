@@ -121,7 +121,7 @@ func TestValues(t *testing.T) {
 		{"--index-entries=100000", func(o *Options) any { return o.IndexEntries }, 100_000},
 		{"--index-entries=-1", nil, `--index-entries "-1" (flag): must be a whole number from 0 to 1000000000`},
 		{"--index-memory=64MiB", func(o *Options) any { return o.IndexMemory }, 64 * mib},
-		{"--index-memory=1MiB", nil, `--index-memory "1MiB" (flag): must be a size such as 64KiB, from 8MiB to ` + sizeText(index.MaxMemory) + `, or auto`},
+		{"--index-memory=1MiB", nil, `--index-memory "1MiB" (flag): must be a size such as 64KiB, from ` + sizeText(index.LeastMemory(0)) + ` to ` + sizeText(index.MaxMemory) + `, or auto`},
 		{"--snapshot=/var/lib/x", func(o *Options) any { return o.Snapshot }, "/var/lib/x"},
 		{"--snapshot-every=0", func(o *Options) any { return o.SnapshotEvery }, time.Duration(0)},
 		{"--snapshot-every=1ms", nil, `--snapshot-every "1ms" (flag): must be a duration such as 1m30s, from 100ms to 24h0m0s, or 0`},
