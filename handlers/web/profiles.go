@@ -9,6 +9,7 @@ import (
 	"runtime/trace"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -81,18 +82,31 @@ func writeProfile(ctx *fasthttp.RequestCtx, name string, form int, collect bool)
 	})
 }
 
+// sharedWriter lets the goroutine that gathers write while another looks.
+type sharedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *sharedWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}
+
 // lookEvery is how often the writer of a profile over time looks whether its client is
 // still there.
 const lookEvery = 100 * time.Millisecond
 
 // over writes what is gathered between start and stop.
 func over(w io.Writer, length time.Duration, start func(io.Writer) error, stop func()) error {
-	if err := start(w); err != nil {
+	shared := &sharedWriter{w: w}
+	if err := start(shared); err != nil {
 		return &StatusError{fasthttp.StatusConflict, err.Error()}
 	}
 	defer stop()
 	for end := time.Now().Add(length); time.Now().Before(end); time.Sleep(lookEvery) {
-		if _, err := w.Write(nil); err != nil {
+		if _, err := shared.Write(nil); err != nil {
 			return err
 		}
 	}
