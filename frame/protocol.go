@@ -41,6 +41,10 @@ type Protocol struct {
 	// behind those found. ended says that nothing follows b. It decodes and
 	// allocates nothing, and is called by loops.
 	Cut func(b []byte, max Limit, room int, ended bool, p *Progress) (Cut, error)
+	// Unhurried says that the rest of a frame may come at any time, whatever timeout
+	// there is for frames: for frames so short that the beginning of one costs about
+	// as much as an idle connection.
+	Unhurried bool
 	// IdleTimeout is how long a connection may rest between two frames; 0 is for
 	// ever.
 	IdleTimeout time.Duration

@@ -45,6 +45,7 @@ func (l *Lines) Protocol() *frame.Protocol {
 		Name:      l.Name,
 		MaxFrame:  l.MaxLine,
 		Cut:       frame.CutLines,
+		Unhurried: true, // senders flush full buffers, and the next one may come a minute later
 		NewWorker: func() frame.Worker { return &streamWorker{lineWorker{Lines: l}} },
 		Words:     words,
 	}

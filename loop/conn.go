@@ -107,10 +107,10 @@ func (c *Conn) unread() []byte { return c.in[c.inOff:] }
 // reading reports whether the connection's requests are to be read.
 func (c *Conn) reading() bool { return c.state == open && c.paused == 0 }
 
-// incomplete reports whether the peer owes the rest of a frame, with nothing in
-// front of it.
+// incomplete reports whether the peer owes the rest of a frame in time, with nothing
+// in front of it.
 func (c *Conn) incomplete() bool {
-	return c.partial && c.burst == nil && len(c.unread()) > 0
+	return c.partial && !c.protocol.Unhurried && c.burst == nil && len(c.unread()) > 0
 }
 
 // resting reports whether nothing is under way in either direction.

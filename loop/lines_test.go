@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+	"time"
 
 	"darboux/frame"
 )
@@ -28,6 +29,39 @@ func (k *lineKeeper) Work(b *frame.Burst) frame.Status {
 		k.got = append(k.got, string(line))
 	}
 	return frame.Done
+}
+
+// The rest of a line may come when connections that owe the rest of another frame were
+// closed twice over.
+func TestHalfALineMayWait(t *testing.T) {
+	k := &lineKeeper{}
+	lines := &frame.Protocol{
+		Name: "lines", MaxFrame: frame.Limit{Flag: "--max-line", Value: 1000},
+		Cut: frame.CutLines, Unhurried: true, NewWorker: func() frame.Worker { return k },
+	}
+	h := openHouse(t, 1, 0, func(c *Config) {
+		c.FrameTimeout = 50 * time.Millisecond
+	})
+	// A second group, because a group listens before it starts.
+	other := openHouse(t, 1, 0, func(c *Config) {
+		c.Protocols = []*frame.Protocol{lines}
+		c.FrameTimeout = 50 * time.Millisecond
+	})
+	c := other.dial(t)
+	send(t, c, []byte("half a "))
+	other.await(t, "bytes read", func(n int64) bool { return n == 7 })
+	for i := range int64(2) {
+		send(t, h.dial(t), []byte{0, 0})
+		h.await(t, "connections closed: frame timeout", func(n int64) bool { return n == i+1 })
+	}
+	send(t, c, []byte("line\n"))
+	if err := c.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	other.await(t, "connections closed: end of stream", func(n int64) bool { return n == 1 })
+	if want := []string{"half a line"}; !reflect.DeepEqual(k.got, want) {
+		t.Errorf("got %q; want %q", k.got, want)
+	}
 }
 
 // A line far longer than any budget comes up once, by its head; its rest is skipped
