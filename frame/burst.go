@@ -37,7 +37,7 @@ type Kept interface {
 // handler that pops it until it is given back; its buffers go with it. Only the
 // gone mark crosses: the loop may set it at any time.
 type Burst struct {
-	In     []byte           // whole frames; only read
+	In     []byte           // whole frames; a Worker may change those that it has begun
 	Store  []byte           // the buffer that In lies in
 	Claim  int              // bytes of Extra that Store takes up
 	Next   int              // offset in In of the first frame that is not answered
@@ -153,6 +153,15 @@ func (b *Burst) Grow(n int) bool {
 		b.Out = append(make([]byte, 0, size), b.Out...)
 	}
 	return true
+}
+
+// CutTo takes back what was appended to Out beyond its first n bytes, and the memory that
+// it took beyond the burst's room.
+func (b *Burst) CutTo(n int) {
+	b.Out = b.Out[:n]
+	if room := b.Own + b.reserved; cap(b.Out) > room {
+		b.Out = append(make([]byte, 0, max(room, n)), b.Out...)
+	}
 }
 
 const (

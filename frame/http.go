@@ -352,17 +352,19 @@ func NextHTTP(b []byte) (r HTTPRequest, rest []byte) {
 	return r, b[n:]
 }
 
-// AppendBody appends the request's body to dst, without the framing of chunks.
-func (r *HTTPRequest) AppendBody(dst []byte) []byte {
+// Content returns the request's body without the framing of chunks, which it takes out in
+// place: afterwards the request's bytes are not as they came.
+func (r *HTTPRequest) Content() []byte {
 	if !r.Chunked {
-		return append(dst, r.Body...)
+		return r.Body
 	}
+	n := 0
 	for rest := r.Body; ; {
 		line, size, _ := chunkSize(rest)
 		if size == 0 {
-			return dst
+			return r.Body[:n:n]
 		}
-		dst = append(dst, rest[line:line+int(size)]...)
+		n += copy(r.Body[n:], rest[line:line+int(size)])
 		rest = rest[line+int(size)+2:]
 	}
 }

@@ -343,6 +343,59 @@ func TestAPanicInAQueryIsAnsweredAndOneInTheIndexIsNot(t *testing.T) {
 	b.ask(t, encode(t, queryOf(`host = "x"`)))
 }
 
+// Where memory is short small replies go on, and a large one is refused without holding on
+// to what it took.
+func TestRepliesWhereMemoryIsShort(t *testing.T) {
+	b := newBench(func(r *Riemann) { r.MaxEvent.Value = 1 << 20 })
+	m := eventsOf(2)
+	m.Events[0].Description = proto.String(strings.Repeat("x", 500_000))
+	b.ask(t, encode(t, m))
+	burst := newBurst()
+	burst.In = newBurst(encode(t, queryOf(`service = "s1"`)), encode(t, queryOf(`service = "s0"`)), encode(t, queryOf(`service = "s1"`))).In
+	r := burst.TakeReply()
+	r.Release()
+	burst.Extra = frame.NewReserve(0)
+	burst.Start(4096)
+	b.work(t, burst)
+	got := replies(t, burst.Out)
+	if !got[0].GetOk() || len(got[0].Events) != 1 || !got[2].GetOk() || len(got[2].Events) != 1 {
+		t.Errorf("a small reply was refused: %q, %q", got[0].GetError(), got[2].GetError())
+	}
+	if got[1].GetOk() || !strings.Contains(got[1].GetError(), "--memory") {
+		t.Errorf("ok %v, error %q; want it to name --memory", got[1].GetOk(), got[1].GetError())
+	}
+	if cap(burst.Out) > 4096 {
+		t.Errorf("the burst holds a buffer of %d bytes; its room is 4096", cap(burst.Out))
+	}
+}
+
+func TestALargeQueryTakesItsRoomWhileItRuns(t *testing.T) {
+	b := newBench(nil)
+	for range 25 {
+		b.ask(t, manyEvents(t, b, 1000))
+	}
+	large := encode(t, queryOf(`service ~= "`+strings.Repeat("(ab|c)", 300)+`"`))
+	burst := newBurst(large)
+	if got := b.worker.Work(burst); got != frame.Yielded || burst.Extra.Stats().Taken == 0 {
+		t.Fatalf("status %v, %d bytes taken; want some while it runs", got, burst.Extra.Stats().Taken)
+	}
+	burst.GiveUp()
+	if n := burst.Extra.Stats().Taken; n != 0 {
+		t.Errorf("%d bytes are still taken after it was given up", n)
+	}
+	burst = newBurst(large)
+	b.work(t, burst)
+	if n := burst.Extra.Stats().Taken; n != 0 {
+		t.Errorf("%d bytes are still taken after its end", n)
+	}
+	burst = newBurst(large)
+	burst.Extra = frame.NewReserve(10)
+	b.work(t, burst)
+	if got := replies(t, burst.Out); got[0].GetOk() || !strings.Contains(got[0].GetError(), "--memory") {
+		t.Errorf("ok %v, error %q; want it to name --memory", got[0].GetOk(), got[0].GetError())
+	}
+}
+
 func TestAQueryThatCostsTooMuchIsAnswered(t *testing.T) {
 	b := newBench(func(r *Riemann) { r.MaxEvent.Value = 1 << 20 })
 	m := eventsOf(1)

@@ -20,8 +20,13 @@ const (
 	// each byte of a text.
 	stepEntries = 500
 	stepCost    = stepEntries * 8
-	// replyStep is the room in bytes with which a reply goes on growing.
+	// replyStep is the room in bytes with which a reply goes on growing when less than
+	// replyRest is left.
 	replyStep = 4 << 10
+	replyRest = 1 << 10
+	// smallQuery is the size in bytes up to which a query that is being run needs no
+	// room.
+	smallQuery = 16 << 10
 )
 
 // search is a query that is being run.
@@ -31,6 +36,8 @@ type search struct {
 	cursor   index.Cursor
 	step     int // entries to look at between two looks at the clock
 	start    int // where in the burst's Out its reply begins
+	taken    int // bytes of the reserve that the query takes, because it is not small
+	reserve  *frame.Reserve
 }
 
 // Match notes that it is the query that runs: a panic in it is the query's, any
@@ -42,8 +49,27 @@ func (s *search) Match(e *riemann.Event) bool {
 	return ok
 }
 
-// Release has nothing to let go of: a cursor holds nothing of the index.
-func (s *search) Release() {}
+// Release gives back what the query takes; a cursor holds nothing of the index.
+func (s *search) Release() {
+	if s.taken > 0 {
+		s.reserve.Release(s.taken)
+		s.taken = 0
+	}
+}
+
+// takeRoom takes room for a query that is not small: it may be out of the cache long
+// before it ends.
+func (s *search) takeRoom(from *frame.Reserve) error {
+	over := s.query.Size() - smallQuery
+	if over <= 0 {
+		return nil
+	}
+	if from == nil || !from.TryTake(over) {
+		return fmt.Errorf("query of %d bytes compiled finds no room in --memory now: shorten its regular expressions or ask again", s.query.Size())
+	}
+	s.taken, s.reserve = over, from
+	return nil
+}
 
 // query begins to run the query of a Msg. It returns false if it is to go on in
 // another slice.
@@ -56,8 +82,14 @@ func (w *msgWorker) query(b *frame.Burst) bool {
 		return true
 	}
 	w.search = search{query: q, step: max(1, stepCost/(8+q.Steps())), start: len(b.Out)}
+	if err := w.search.takeRoom(b.Extra); err != nil {
+		w.tally[noRoom]++
+		b.Out = riemann.AppendError(b.Out, err.Error())
+		return true
+	}
 	b.Out = riemann.BeginReply(b.Out)
 	if w.slice(b, &w.search) {
+		w.search.Release()
 		return true
 	}
 	kept := w.search
@@ -77,7 +109,7 @@ func (w *msgWorker) resume(b *frame.Burst) bool {
 	if !w.slice(b, b.Kept.(*search)) {
 		return false
 	}
-	b.Kept = nil
+	b.GiveUp()
 	return true
 }
 
@@ -91,7 +123,8 @@ func (w *msgWorker) slice(b *frame.Burst, s *search) bool {
 			return false
 		}
 		if err := w.step(b, s); err != nil {
-			b.Out = riemann.AppendError(b.Out[:s.start], err.Error())
+			b.CutTo(s.start)
+			b.Out = riemann.AppendError(b.Out, err.Error())
 			return true
 		}
 	}
@@ -103,7 +136,7 @@ func (w *msgWorker) slice(b *frame.Burst, s *search) bool {
 
 // step searches on until the reply's buffer is full or the slice is over.
 func (w *msgWorker) step(b *frame.Burst, s *search) (err error) {
-	if !b.Grow(replyStep) {
+	if !moreRoom(b) {
 		return w.withoutRoom(b, s)
 	}
 	defer func() {
@@ -121,6 +154,19 @@ func (w *msgWorker) step(b *frame.Burst, s *search) (err error) {
 		return fmt.Errorf("reply of more than %d bytes is over the limit of %d bytes (%s): narrow the query", n, w.MaxFrame.Value, w.MaxFrame.Flag)
 	}
 	return nil
+}
+
+// moreRoom makes the reply's buffer larger if little is left of it: within the burst's own
+// room as long as that is of use.
+func moreRoom(b *frame.Burst) bool {
+	if cap(b.Out)-len(b.Out) >= replyRest {
+		return true
+	}
+	step := replyStep
+	if own := b.Own - len(b.Out); own >= replyRest {
+		step = min(step, own)
+	}
+	return b.Grow(step)
 }
 
 func (w *msgWorker) withoutRoom(b *frame.Burst, s *search) error {
