@@ -77,7 +77,7 @@ func TestDocumentLinks(t *testing.T) {
 func TestLIMITSHasTheLimits(t *testing.T) {
 	text := document(t, "docs/LIMITS.md")
 	for _, name := range []string{"max-frame", "max-event", "conn-memory", "memory", "socket-buffer", "max-conns",
-		"max-conns-per-address", "max-line", "udp-buffer", "frame-timeout", "write-timeout", "ring-slots", "loops", "handlers",
+		"max-conns-per-address", "max-line", "udp-buffer", "http-max-head", "http-max-body", "http-idle-timeout", "http-producers", "frame-timeout", "write-timeout", "ring-slots", "loops", "handlers",
 		"index-entries", "index-memory", "snapshot-timeout", "drain-timeout"} {
 		s := settingNamed(settings(&Options{}), name)
 		if want := fmt.Sprintf("| `--%s` | `%s` |", name, s.initial); !strings.Contains(text, want) {

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"darboux/handlers/query"
+	"darboux/handlers/web"
 	"darboux/loop"
 )
 
@@ -54,7 +55,7 @@ func (o *Options) terms() []term {
 		all = append(all, term{"datagrams", loops * loop.DatagramBatch * loop.MaxDatagram})
 	}
 	if len(o.HTTP) > 0 {
-		all = append(all, term{"producers", int64(o.HTTPProducers) * producerSize})
+		all = append(all, term{"producers", int64(o.HTTPProducers) * producerSize}, term{"sorting", web.SortingSize})
 	}
 	if o.Snapshot != "" {
 		all = append(all, term{"snapshot", snapshotSize + 3*o.MaxEvent})

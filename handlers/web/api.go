@@ -2,6 +2,7 @@ package web
 
 import (
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,8 +31,8 @@ type API struct {
 	Numbers prometheus.Gatherer
 	// Pipelines describes the way of a request through the server, in lines.
 	Pipelines func() string
-	// Report is told of what an operator may want to know.
-	Report func(kind, peer, text string)
+
+	sorting atomic.Int64 // bytes of events that are being sorted
 }
 
 // route is an endpoint.

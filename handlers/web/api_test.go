@@ -158,6 +158,13 @@ func TestSortedReplyOverItsLimit(t *testing.T) {
 	if resp, _ := l.get(indexed("true", "sort=host&limit=2")); resp.StatusCode != 200 {
 		t.Errorf("status %d for a smaller limit", resp.StatusCode)
 	}
+	if n := api.sorting.Load(); n != 0 {
+		t.Errorf("%d bytes are held by sorted replies that are over", n)
+	}
+	api.sorting.Store(SortingSize)
+	if resp, body := l.get(indexed("true", "sort=host&limit=2")); resp.StatusCode != 503 {
+		t.Errorf("status %d, %q while others sort", resp.StatusCode, body)
+	}
 }
 
 func TestEventsAsJSON(t *testing.T) {

@@ -30,8 +30,13 @@ func isProtobuf(contentType string) bool {
 	return false
 }
 
-// batchLines is how many events are given to the index at a time.
-const batchLines = 64
+const (
+	// batchLines is how many events are given to the index at a time.
+	batchLines = 64
+	// keepBytes is the size up to which a buffer is kept from one slice to the next, and
+	// about which a batch is given to the index.
+	keepBytes = 64 << 10
+)
 
 // lines is the reply to events as JSON, one a line. It takes them in slices, as the
 // client reads the results. Its request's body stays valid until it is closed.
@@ -74,7 +79,7 @@ func (l *lines) Slice(dst []byte, limit int) ([]byte, error) {
 // readBatch decodes the next lines.
 func (l *lines) readBatch() {
 	l.wire, l.ends, l.errs = l.wire[:0], l.ends[:0], l.errs[:0]
-	for len(l.rest) > 0 && len(l.ends) < batchLines {
+	for len(l.rest) > 0 && len(l.ends) < batchLines && len(l.wire) < keepBytes {
 		line, rest, _ := bytes.Cut(l.rest, []byte("\n"))
 		l.rest = rest
 		if line = bytes.TrimSpace(line); len(line) == 0 {
@@ -86,6 +91,10 @@ func (l *lines) readBatch() {
 }
 
 func (l *lines) readLine(line []byte) error {
+	most := 2 * l.api.MaxEvent.Value
+	if len(line) > most {
+		return fmt.Errorf("line of %d bytes is over the limit of %d bytes, twice %s", len(line), most, l.api.MaxEvent.Flag)
+	}
 	r, err := parseEvent(line)
 	if err != nil {
 		return err
@@ -114,6 +123,9 @@ func (l *lines) apply(dst []byte) []byte {
 	}
 	l.refused = append(l.refused[:0], make([]bool, len(l.views))...)
 	l.api.apply(l.views, l.refused)
+	if cap(l.wire) > keepBytes {
+		l.wire = nil
+	}
 	at := 0
 	for _, err := range l.errs {
 		if err == nil {

@@ -123,7 +123,7 @@ func testAPI() *API {
 		MaxReply: frame.Limit{Flag: "--max-frame", Value: 1 << 20},
 		Now:      func() int64 { return testTime }, Elapsed: func() time.Duration { return 0 },
 		Ready: func() error { return nil }, Pipelines: func() string { return "a way\n" },
-		Numbers: NewNumbers(func() []Number { return nil }), Report: func(string, string, string) {},
+		Numbers: NewNumbers(func() []Number { return nil }),
 	}
 }
 

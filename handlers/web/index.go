@@ -92,6 +92,9 @@ func (s *search) slice(enough func() bool, take func(event []byte) error) (done 
 		if err := eachEvent(s.found, take); err != nil {
 			return true, err
 		}
+		if cap(s.found) > keepBytes {
+			s.found = nil
+		}
 	}
 	return s.cursor.Done, nil
 }

@@ -51,16 +51,38 @@ func (s *sorting) take(event []byte) error {
 		if !s.top.before(&k, &last.key) {
 			return nil
 		}
-		s.held += len(event) - len(last.wire)
+		s.hold(len(event) - len(last.wire))
 		*last = sortedEvent{k.clone(), append(last.wire[:0], event...)}
 		heap.Fix(&s.top, 0)
 	} else {
-		s.held += len(event)
+		s.hold(len(event) + sizeOfSorted)
 		heap.Push(&s.top, sortedEvent{k.clone(), bytes.Clone(event)})
+	}
+	if s.api.sorting.Load() > SortingSize {
+		return &StatusError{fasthttp.StatusServiceUnavailable, "too much is being sorted at a time; ask again, or for less"}
 	}
 	if s.held > s.api.MaxReply.Value {
 		return &StatusError{fasthttp.StatusBadRequest, "the events to be sorted have more bytes than " + s.api.MaxReply.Flag + " allows: lower the limit"}
 	}
+	return nil
+}
+
+const (
+	// SortingSize is the most bytes that all replies that are being sorted may hold
+	// together.
+	SortingSize = 32 << 20
+	// sizeOfSorted is what an event takes beside its bytes: its key, and its place.
+	sizeOfSorted = 128
+)
+
+func (s *sorting) hold(n int) {
+	s.held += n
+	s.api.sorting.Add(int64(n))
+}
+
+// Close implements io.Closer: what is held is let go of.
+func (s *sorting) Close() error {
+	s.hold(-s.held)
 	return nil
 }
 

@@ -15,7 +15,6 @@ type worker struct {
 	*HTTP
 	spare *exchange // used for the next request, unless the last one kept it
 	known known
-	body  []byte // of the request, if it came in chunks
 	move  []byte // what is moved within a reply
 	tally tally
 	fresh bool // the burst's peer and the time are to be noted
@@ -82,9 +81,6 @@ func (w *worker) answer(b *frame.Burst) {
 		x.reset()
 		w.spare = x
 	}
-	if cap(w.body) > keepScratch {
-		w.body = nil
-	}
 }
 
 // exchange returns one for the next request of b.
@@ -109,12 +105,8 @@ func (w *worker) parse(x *exchange, r *frame.HTTPRequest, again bool) error {
 	if err := w.known.parse(&req.Header, r, again); err != nil {
 		return err
 	}
-	switch {
-	case r.Chunked:
-		w.body = r.AppendBody(w.body[:0])
-		req.SetBodyRaw(w.body)
-	case len(r.Body) > 0:
-		req.SetBodyRaw(r.Body)
+	if len(r.Body) > 0 {
+		req.SetBodyRaw(r.Content()) // a view of the burst's bytes
 	}
 	x.understand()
 	return nil
