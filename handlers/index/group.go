@@ -7,8 +7,8 @@ import (
 )
 
 // A group has those ids of a posting of many whose high bits are the same, as
-// 12-bit numbers: one of them in the group itself, up to 256 as a sorted array,
-// more as a bitmap. A change then moves half a kilobyte at most.
+// 12-bit numbers: one of them in the group itself, up to 128 as a sorted array,
+// more as a bitmap. A change then moves a quarter of a kilobyte at most.
 type group struct {
 	high  uint16 // the ids' high bits
 	count uint16 // ids in it, and bitmapForm
@@ -24,9 +24,10 @@ const (
 	bitmapWords = groupIDs / 64
 	bitmapBytes = groupIDs / 8
 
-	// See mostFew.
-	mostSorted   = 256
-	fewestBitmap = 192
+	// See mostFew. A bitmap may take twice the memory of a sorted array, but in
+	// one nothing is searched for or moved.
+	mostSorted   = 128
+	fewestBitmap = 96
 
 	// dirHead stands before the groups of a directory: their number.
 	dirHead = 8
@@ -131,7 +132,7 @@ func (s *slab) addLow(g *group, low uint32) bool {
 	if n == 1 {
 		return s.addSecondLow(g, uint16(low))
 	}
-	i, found := slices.BinarySearch(sliceAt[uint16](s, g.lows, n), uint16(low))
+	i, found := search(sliceAt[uint16](s, g.lows, n), uint16(low))
 	if found {
 		return false
 	}
@@ -179,7 +180,7 @@ func (s *slab) removeLow(g *group, low uint32) bool {
 		g.count = 0
 		return true
 	}
-	i, found := slices.BinarySearch(sliceAt[uint16](s, g.lows, n), uint16(low))
+	i, found := search(sliceAt[uint16](s, g.lows, n), uint16(low))
 	if !found {
 		return false
 	}
@@ -216,7 +217,7 @@ func (s *slab) nextLow(g *group, from uint32) (low uint32, ok bool) {
 		return uint32(g.lows), uint32(g.lows) >= from
 	}
 	all := sliceAt[uint16](s, g.lows, n)
-	i, _ := slices.BinarySearch(all, uint16(from))
+	i, _ := search(all, uint16(from))
 	if i == n {
 		return 0, false
 	}

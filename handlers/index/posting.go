@@ -2,7 +2,6 @@ package index
 
 import (
 	"math/bits"
-	"slices"
 	"unsafe"
 )
 
@@ -50,6 +49,19 @@ func sliceAt[T any](s *slab, r ref, n int) []T {
 	return unsafe.Slice((*T)(s.pages.at(r)), n)
 }
 
+// search is slices.BinarySearch without branches that the processor would have to
+// guess.
+func search[T uint16 | uint32](all []T, v T) (i int, found bool) {
+	for n := len(all); n > 0; {
+		half := (n + 1) / 2
+		if all[i+half-1] < v {
+			i += half
+		}
+		n -= half
+	}
+	return i, i < len(all) && all[i] == v
+}
+
 // insertAt makes a chunk of n elements one of n+1, with v as the i-th. head is
 // the size of what stands before the elements.
 func insertAt[T any](s *slab, r ref, head, n, i int, v T) ref {
@@ -91,7 +103,7 @@ func (s *slab) add(p *posting, id uint32) {
 	case n == 1:
 		s.addSecond(p, id)
 	default:
-		i, found := slices.BinarySearch(sliceAt[uint32](s, p.ids, n), id)
+		i, found := search(sliceAt[uint32](s, p.ids, n), id)
 		if found {
 			return
 		}
@@ -134,7 +146,7 @@ func (s *slab) remove(p *posting, id uint32) bool {
 		}
 		*p = posting{}
 	default:
-		i, found := slices.BinarySearch(sliceAt[uint32](s, p.ids, n), id)
+		i, found := search(sliceAt[uint32](s, p.ids, n), id)
 		if !found {
 			return false
 		}
@@ -166,7 +178,7 @@ func (s *slab) next(p *posting, from uint32) (id uint32, ok bool) {
 		return uint32(p.ids), uint32(p.ids) >= from
 	}
 	all := sliceAt[uint32](s, p.ids, n)
-	i, _ := slices.BinarySearch(all, from)
+	i, _ := search(all, from)
 	if i == n {
 		return 0, false
 	}
