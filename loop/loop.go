@@ -147,6 +147,9 @@ func (l *Loop) settle(c *Conn) {
 		return
 	}
 	l.dispatchNext(c)
+	if l.flush(c); c.state == closed { // what a cut had to say between two requests
+		return
+	}
 	if l.finish(c); c.state == closed {
 		return
 	}
