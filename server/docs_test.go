@@ -51,7 +51,7 @@ func TestDocumentsNameRealFlags(t *testing.T) {
 		known[s.name] = true
 	}
 	mention := regexp.MustCompile("--([a-z][a-z-]+)")
-	for _, name := range []string{"README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/LIMITS.md"} {
+	for _, name := range []string{"README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/LIMITS.md", "docs/HTTP.md"} {
 		for _, m := range mention.FindAllStringSubmatch(document(t, name), -1) {
 			if !known[m[1]] {
 				t.Errorf("%s speaks of --%s, which is no flag", name, m[1])
@@ -63,7 +63,7 @@ func TestDocumentsNameRealFlags(t *testing.T) {
 // Files and folders that the documents link to are there.
 func TestDocumentLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for _, name := range []string{"README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/LIMITS.md"} {
+	for _, name := range []string{"README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/LIMITS.md", "docs/HTTP.md"} {
 		for _, m := range link.FindAllStringSubmatch(document(t, name), -1) {
 			target := filepath.Join(root, filepath.Dir(name), m[1])
 			if _, err := os.Stat(target); err != nil {

@@ -42,7 +42,11 @@ func (c numberCollector) Collect(out chan<- prometheus.Metric) {
 		if n.Gauge {
 			kind = prometheus.GaugeValue
 		}
-		out <- prometheus.MustNewConstMetric(n.describe(), kind, float64(n.Value))
+		value := float64(n.Value)
+		if strings.Contains(n.Name, "milliseconds") {
+			value /= 1000
+		}
+		out <- prometheus.MustNewConstMetric(n.describe(), kind, value)
 	}
 }
 
@@ -52,15 +56,17 @@ func (n *Number) describe() *prometheus.Desc {
 	help := n.Help
 	if cause != "" {
 		labels = prometheus.Labels{"cause": cause}
-		help = "By cause: " + strings.SplitN(n.Name, ":", 2)[0] + "." // one help for all of a name
+		what, _, _ := strings.Cut(n.Name, ":")
+		help = strings.ToUpper(what[:1]) + what[1:] + ", by cause." // one help for all of a name
 	}
 	return prometheus.NewDesc(name, help, nil, labels)
 }
 
 // MetricName is the number's name by the conventions of Prometheus, and its label cause,
-// which may be "".
+// which may be "". What counts milliseconds is shown in seconds.
 func (n *Number) MetricName() (name, cause string) {
 	name, cause, _ = strings.Cut(n.Name, ": ")
+	name = strings.Replace(name, "milliseconds", "seconds", 1) // the base unit; the value follows
 	words := strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' })
 	for i, w := range words { // a unit stands last
 		if w == "bytes" && i < len(words)-1 {
