@@ -13,7 +13,7 @@ BENCH    ?= .
 BOTH     := 'bin/darboux-load naive --tcp {addr}' 'bin/darboux --udp= --http= --tcp {addr}'
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/darboux and bin/darboux-load
 	$(GO) build -o bin/darboux ./server
@@ -23,7 +23,7 @@ run: ## start the server on 127.0.0.1:5555; flags by ARGS="--loops 2"
 	$(GO) build -o bin/darboux ./server
 	exec bin/darboux $(ARGS)
 
-test: packages lint race quick ## all that must pass before a change lands; sets up what it needs
+test: packages lint race plain ## all that must pass before a change lands; sets up what it needs
 
 packages: ## install the Debian packages that the tests use, if missing
 	@.ci/packages
@@ -33,12 +33,14 @@ lint: ## gofmt, go vet, staticcheck
 	test -z "$$unformatted" || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet $(PKG)
 	$(GO) tool staticcheck $(PKG)
+	$(GO) vet -tags long ./server
+	$(GO) tool staticcheck -tags long ./server
 
 race: ## the tests under the race detector
 	$(GO) test -race -count=1 $(PKG)
 
-quick: ## the tests without the race detector: those that count memory run only here
-	$(GO) test -count=1 $(PKG)
+plain: ## what can't run, or not as much, under the race detector, such as tests that count memory
+	GO=$(GO) .ci/plain $(PKG)
 
 fuzz: ## run each fuzz target for FUZZTIME=10s
 	@for package in $$($(GO) list $(PKG)); do \
@@ -65,6 +67,18 @@ udp: build ## [long] datagrams of 200 bytes at rising rates, a bare loop and the
 		bin/darboux-load $(UDP) --rate $$rate --label "bare loop" --start 'bin/darboux-load sink --listen {addr}' || [ $$? = 3 ] || exit 1; \
 		bin/darboux-load $(UDP) --rate $$rate --label darboux --start 'bin/darboux --http= --tcp {addr} --udp {addr} --self-events 100ms' || [ $$? = 3 ] || exit 1; \
 	done; done
+
+long: long-flood long-kills long-snapshot ## [long] all of the next three; results to docs/results/
+
+long-flood: ## [long] 1,000 clients that flood for a minute and never read; memory and bystander
+	$(GO) test -count=1 -tags long -run '^TestLongFlood$$' -v ./server
+
+long-kills: ## [long] kill the server a hundred times in the middle of a snapshot
+	$(GO) test -count=1 -run '^TestSnapshotWriterKilled$$' ./handlers/index -kills 100
+	$(GO) test -count=1 -tags long -run '^TestLongKills$$' -v ./server
+
+long-snapshot: ## [long] snapshots of a million entries during full ingestion
+	$(GO) test -count=1 -tags long -run '^TestLongSnapshot$$' -v ./server
 
 clean: ## remove bin/
 	rm -rf bin

@@ -33,6 +33,9 @@ const (
 	// runtimeSize is what the program itself and the Go runtime take, and garbage that
 	// the collector has not seen yet.
 	runtimeSize = 32 * mib
+	// indexOwn is the part of the index's memory, as a divisor, that says on the Go heap
+	// how the rest is used.
+	indexOwn = 1024
 )
 
 // terms are what everything but the index may need at its worst, all of it at the same
@@ -60,7 +63,7 @@ func (o *Options) terms() []term {
 	if o.Snapshot != "" {
 		all = append(all, term{"snapshot", snapshotSize + 3*o.MaxEvent})
 	}
-	return append(all, term{"runtime", runtimeSize})
+	return append(all, term{"runtime", runtimeSize + max(0, o.IndexMemory)/indexOwn})
 }
 
 func totalOf(terms []term) int64 {
@@ -89,6 +92,9 @@ func (s *server) logMemory() {
 	}
 }
 
+// heapMargin is the part of the sum, as a divisor, by which the collector may overshoot.
+const heapMargin = 16
+
 // limitGarbage lets the collector work harder before the Go heap is larger than its terms
 // together, so that garbage stands in for nothing that is not needed. GOMEMLIMIT in the
 // environment is a limit that somebody wanted, and stays. The index has its own memory.
@@ -96,5 +102,6 @@ func (o *Options) limitGarbage() {
 	if indexOnHeap || debug.SetMemoryLimit(-1) != math.MaxInt64 {
 		return
 	}
-	debug.SetMemoryLimit(totalOf(o.terms()))
+	sum := totalOf(o.terms())
+	debug.SetMemoryLimit(sum - sum/heapMargin)
 }

@@ -143,7 +143,7 @@ func (s *snapshots) stop(ctx context.Context) error {
 	go func() {
 		s.cancel()
 		s.running.Wait()
-		done <- s.write(ctx, "end")
+		done <- s.write(ctx, "end", s.store) // nobody is in the way any more
 	}()
 	select {
 	case err := <-done:
@@ -175,9 +175,9 @@ func (s *snapshots) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case why := <-s.asked:
-			err = s.write(ctx, why)
+			err = s.write(ctx, why, &paced{Store: s.store})
 		case <-timer.C:
-			err = s.write(ctx, byInterval)
+			err = s.write(ctx, byInterval, &paced{Store: s.store})
 		}
 		switch {
 		case err != nil && (s.every == 0 || s.every > retryAfter):
@@ -188,11 +188,11 @@ func (s *snapshots) run(ctx context.Context) {
 	}
 }
 
-// write writes a snapshot, and counts and logs what becomes of it. The last good one
-// stays if it fails.
-func (s *snapshots) write(ctx context.Context, why string) error {
+// write writes a snapshot of the store, and counts and logs what becomes of it. The last
+// good one stays if it fails.
+func (s *snapshots) write(ctx context.Context, why string, store index.Store) error {
 	begin := time.Now()
-	done, err := s.file.Write(ctx, s.store)
+	done, err := s.file.Write(ctx, store)
 	took := time.Since(begin).Round(time.Millisecond)
 	switch {
 	case err != nil && ctx.Err() == context.Canceled:

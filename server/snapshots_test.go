@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -369,11 +368,7 @@ func TestSnapshotFeedsAnotherServer(t *testing.T) {
 // startNaive starts the load client's reference server, and returns its address.
 func startNaive(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(binaries, "darboux-load")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../loadtest").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	cmd := exec.Command(program, "naive", "--tcp", "127.0.0.1:0")
+	cmd := exec.Command(loadClient(t), "naive", "--tcp", "127.0.0.1:0")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -392,19 +387,35 @@ func startNaive(t *testing.T) string {
 	return strings.TrimSpace(strings.TrimPrefix(line, "naive listens at "))
 }
 
-var kills = flag.Int("kills", 10, "how often the daemon is killed in the middle of a snapshot")
+// loadClient builds darboux-load.
+func loadClient(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(binaries, "darboux-load")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../loadtest").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
 
-// Killed at any moment, the daemon leaves a whole snapshot: the start after it finds all
-// that was there before the first one.
+// Killed at any moment, the daemon leaves a whole snapshot.
 func TestKilledDaemonLeavesAWholeSnapshot(t *testing.T) {
+	const kills = 10
+	partial := killedInSnapshots(t, kills)
+	t.Logf("%d of %d kills came before a snapshot was at its place", partial, kills)
+}
+
+// killedInSnapshots kills the daemon that often in the middle of snapshots, or nearly; each
+// start finds all that was there before the first one. It returns how often there was a
+// snapshot that was not whole.
+func killedInSnapshots(t *testing.T, kills int) (partial int) {
+	t.Helper()
 	file := snapshotFile(t)
 	const events = 500
 	written(t, file, events)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	partial := 0
-	for round := range *kills {
+	for round := range kills {
 		d := start(t, "--snapshot", file, "--snapshot-every", "0")
 		c := dial(t, d.addr)
 		if n := len(c.query(`service =~ "written %"`)); n != events {
@@ -421,11 +432,11 @@ func TestKilledDaemonLeavesAWholeSnapshot(t *testing.T) {
 		time.Sleep(time.Duration(random.IntN(30_000)) * time.Microsecond) // the random moment
 		d.kill()
 		all.Wait()
-		if _, err := os.Stat(file + ".tmp"); err == nil {
+		if os.Remove(file+".tmp") == nil {
 			partial++
 		}
 	}
-	t.Logf("%d of %d kills came in the middle of a snapshot", partial, *kills)
+	return partial
 }
 
 // kill ends the daemon at once; it does not have to say anything.
