@@ -8,8 +8,9 @@ type Status uint8
 const (
 	// Done: every frame is answered, or the burst is gone.
 	Done Status = iota
-	// Blocked: the window is full of replies; the burst goes back to its loop
-	// with the frames that are left, and is taken up again when there is room.
+	// Blocked: the window is full of replies, or the burst's turn is over and there
+	// are some; the burst goes back to its loop with the frames that are left, and
+	// is taken up again when there is room.
 	Blocked
 	// Yielded: one slice of a long frame is worked; others go first, then the
 	// burst is taken up again.

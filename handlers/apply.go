@@ -17,55 +17,63 @@ type owed struct {
 	refused int // of them, by the index
 	skipped int // beside them, because they were too large
 	largest int // bytes of the largest of those
+	query   bool
 }
 
 // owe notes that the events of the Msg that was decoded last are to be applied.
 func (w *msgWorker) owe() {
-	w.owed = append(w.owed, owed{events: w.msg.Count, skipped: w.msg.Skipped, largest: w.msg.Largest})
+	w.owed = append(w.owed, owed{events: w.msg.Count, skipped: w.msg.Skipped, largest: w.msg.Largest, query: w.msg.HasQuery})
 }
 
 // full reports whether the events at hand are to be applied before another Msg is
 // decoded.
 func (w *msgWorker) full() bool { return w.msg.Viewed() >= joinEvents || !w.msg.Whole() }
 
-// pay applies the events at hand and answers the Msgs they came in.
-func (w *msgWorker) pay(b *frame.Burst) {
-	w.apply()
-	for i := range w.owed {
-		w.acknowledge(b, &w.owed[i])
+// pay applies the events at hand and answers the Msgs they came in, the last one perhaps
+// by its query. It returns false if it is to go on in another slice.
+func (w *msgWorker) pay(b *frame.Burst) bool {
+	if !w.apply() {
+		b.Kept = &applying{msg: w.msg.Rest(), owed: append([]owed(nil), w.owed...), applied: w.applied}
+		w.owed = w.owed[:0]
+		return false
 	}
+	all := w.owed
 	w.owed = w.owed[:0]
+	for i := range all {
+		o := &all[i]
+		if err := w.notTaken(b, 0, o); err != nil {
+			b.Out = riemann.AppendError(b.Out, err.Error())
+			continue
+		}
+		if o.query { // the last one's: what comes behind a query is not decoded yet
+			return w.query(b)
+		}
+		b.Out = append(b.Out, riemann.Ack...)
+	}
+	return true
 }
 
-// payAndQuery is pay, but that the last Msg is answered by its query.
-func (w *msgWorker) payAndQuery(b *frame.Burst) bool {
-	w.apply()
-	last := len(w.owed) - 1
-	for i := range w.owed[:last] {
-		w.acknowledge(b, &w.owed[i])
-	}
-	err := w.notTaken(b, 0, &w.owed[last])
-	w.owed = w.owed[:0]
-	if err != nil {
-		b.Out = riemann.AppendError(b.Out, err.Error())
-		return true
-	}
-	return w.query(b)
+// applying is a Msg of very many events that is applied in slices.
+type applying struct {
+	msg     riemann.Msg // what is left of it
+	owed    []owed
+	applied int
 }
 
-// acknowledge answers a Msg without query. There is an error only if none of its events
-// could be taken: a client that is told of one resends all.
-func (w *msgWorker) acknowledge(b *frame.Burst, o *owed) {
-	if err := w.notTaken(b, 0, o); err != nil {
-		b.Out = riemann.AppendError(b.Out, err.Error())
-		return
-	}
-	b.Out = append(b.Out, riemann.Ack...)
+// Release has nothing to let go of: the events are the burst's.
+func (*applying) Release() {}
+
+// goOn goes on with a Msg that is applied in slices.
+func (w *msgWorker) goOn(b *frame.Burst, a *applying) bool {
+	w.msg.GoOn(a.msg)
+	w.owed, w.applied, w.heavy = append(w.owed[:0], a.owed...), a.applied, true
+	b.Kept = nil
+	return w.pay(b)
 }
 
-// apply puts the events at hand into the index.
-func (w *msgWorker) apply() {
-	applied := 0
+// apply puts the events at hand into the index. It returns false when the turn is over
+// and some are left, of a Msg that is not viewed as a whole.
+func (w *msgWorker) apply() bool {
 	for w.msg.Next() {
 		batch := w.msg.Events
 		if cap(w.refused) < len(batch) {
@@ -73,11 +81,16 @@ func (w *msgWorker) apply() {
 		}
 		refused := w.refused[:len(batch)]
 		if w.Store.Apply(batch, w.now, refused) > 0 {
-			w.charge(applied, refused)
+			w.charge(w.applied, refused)
 		}
-		applied += len(batch)
+		w.applied += len(batch)
+		w.tally[events] += int64(len(batch))
+		if w.heavy = w.heavy || !w.msg.Whole(); !w.msg.Whole() && w.turnOver() {
+			return false
+		}
 	}
-	w.tally[events] += int64(applied)
+	w.applied = 0
+	return true
 }
 
 // charge notes which Msgs the refused events came in; before them stand first others.

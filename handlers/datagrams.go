@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"math"
+	"time"
+
 	"darboux/frame"
 )
 
@@ -91,7 +94,7 @@ type msgDatagramWorker struct {
 
 // Work applies the Msgs of a burst.
 func (w *msgDatagramWorker) Work(b *frame.Burst) frame.Status {
-	w.burst, w.now = b, w.Now()
+	w.burst, w.now, w.until = b, w.Now(), never
 	status := eachDatagram(b, w.take)
 	w.applyOwed()
 	w.letGo(b)
@@ -99,6 +102,9 @@ func (w *msgDatagramWorker) Work(b *frame.Burst) frame.Status {
 	w.counters.add(&w.tally)
 	return status
 }
+
+// never is when the turn is over of what is bounded by its size.
+const never = time.Duration(math.MaxInt64)
 
 // take takes a Msg; its events may wait to be applied together with those of others.
 func (w *msgDatagramWorker) take(body []byte, i int) {

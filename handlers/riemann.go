@@ -53,15 +53,18 @@ type msgWorker struct {
 	*Riemann
 	msg     riemann.Msg
 	owed    []owed // the Msgs whose events msg holds
+	applied int    // events of theirs that were applied
 	refused []bool
 	now     int64
+	until   time.Duration // when the turn is over
+	heavy   bool          // something was done that may have taken long
 	search  search
 	tally   tally
 }
 
 // Work answers the Msgs of a burst.
 func (w *msgWorker) Work(b *frame.Burst) frame.Status {
-	w.now = w.Now()
+	w.now, w.until, w.heavy = w.Now(), w.Elapsed()+sliceTime, false
 	status := w.workAll(b)
 	w.counters.add(&w.tally)
 	return status
@@ -93,8 +96,14 @@ func (w *msgWorker) frames(b *frame.Burst) frame.Status {
 		if b.Gone() {
 			return frame.Done
 		}
-		if len(b.Out)+len(w.owed)*len(riemann.Ack) >= b.Window {
+		owing := len(b.Out) + len(w.owed)*len(riemann.Ack)
+		switch {
+		case owing >= b.Window:
 			return frame.Blocked
+		case w.turnOver() && owing > 0:
+			return frame.Blocked // so that what is answered can leave
+		case w.turnOver():
+			return frame.Yielded
 		}
 		body, rest := frame.Next(b.Left())
 		b.Next = len(b.In) - len(rest)
@@ -118,18 +127,20 @@ func (w *msgWorker) answer(b *frame.Burst, body []byte) bool {
 		return true
 	}
 	w.owe()
-	if w.msg.HasQuery {
-		return w.payAndQuery(b)
-	}
-	if w.full() {
-		w.pay(b)
+	if w.msg.HasQuery || w.full() {
+		return w.pay(b)
 	}
 	return true
 }
+
+// turnOver reports whether others are to have their turn. The clock is looked at only
+// after what may have taken long: a burst of small Msgs is a turn by itself.
+func (w *msgWorker) turnOver() bool { return w.heavy && w.Elapsed() >= w.until }
 
 // decode puts a Msg's events behind those that w.msg holds. A panic in it is answered
 // as an error.
 func (w *msgWorker) decode(b *frame.Burst, body []byte) (err error) {
 	defer w.caught(b, &err)
+	w.heavy = w.heavy || len(body) > keepView
 	return w.msg.ParseMore(body, w.MaxEvent.Value)
 }

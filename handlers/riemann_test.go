@@ -433,6 +433,74 @@ func TestSlicesEndInTime(t *testing.T) {
 	}
 }
 
+// clockBench is a bench whose clock goes on by a step at each look.
+func clockBench(step time.Duration, change func(*Riemann)) *bench {
+	var now time.Duration
+	return newBench(func(r *Riemann) {
+		r.Elapsed = func() time.Duration { now += step; return now }
+		if change != nil {
+			change(r)
+		}
+	})
+}
+
+// A Msg of very many events is applied in slices, by whichever worker, and answered as if
+// it were not.
+func TestAMsgOfManyEventsIsAppliedInSlices(t *testing.T) {
+	const count, limit = 10_000, 9_000
+	b := clockBench(400*time.Microsecond, func(r *Riemann) {
+		r.Store = index.NewMap(index.Config{Shards: 1, Entries: index.Limit{Flag: "--index-entries", Value: limit}})
+	})
+	m := eventsOf(count)
+	m.Query = queryOf(`service = "s8999"`).Query
+	burst := newBurst(nil, encode(t, m), encode(t, eventsOf(1)))
+	other := b.Protocol().NewWorker()
+	slices := 1
+	for workers := []frame.Worker{b.worker, other}; workers[slices%2].Work(burst) != frame.Done; slices++ {
+		if slices > 1000 {
+			t.Fatal("it never ends")
+		}
+	}
+	if slices < 4 {
+		t.Errorf("%d events were applied in %d slices of three steps", count, slices)
+	}
+	got := replies(t, burst.Out)
+	if len(got) != 3 || !got[1].GetOk() || len(got[1].Events) != 1 || !got[2].GetOk() {
+		t.Errorf("%d replies, the second with %d events; want 3, the second with one", len(got), len(got[1].Events))
+	}
+	if n := b.counters[refusedEvents].Load(); n != count-limit {
+		t.Errorf("%d events are counted as refused; want %d", n, count-limit)
+	}
+	if n := b.counters[events].Load(); n != count+1 {
+		t.Errorf("%d events are counted; want %d", n, count+1)
+	}
+}
+
+// Pipelined queries have their turn together: when it is over what is answered leaves, and
+// the rest comes up again.
+func TestATurnEndsBetweenFrames(t *testing.T) {
+	b := clockBench(300*time.Microsecond, nil)
+	b.ask(t, encode(t, eventsOf(3)))
+	var bodies [][]byte
+	for range 20 {
+		bodies = append(bodies, encode(t, queryOf("true")))
+	}
+	burst := newBurst(bodies...)
+	turns, answered := 1, 0
+	for status := b.worker.Work(burst); status != frame.Done; status = b.worker.Work(burst) {
+		if turns++; status != frame.Blocked {
+			continue
+		}
+		answered += len(replies(t, burst.Out))
+		r := burst.TakeReply()
+		r.Release()
+		burst.Start(frame.OwnReply)
+	}
+	if answered += len(replies(t, burst.Out)); answered != 20 || turns < 5 {
+		t.Errorf("%d replies in %d turns; want 20 in some more", answered, turns)
+	}
+}
+
 func TestForeignProtocolsAreNamed(t *testing.T) {
 	for head, want := range map[string]string{
 		"GET / HT": "an HTTP request", "POST /ev": "an HTTP request", "PUT /eve": "an HTTP request", "HEAD / H": "an HTTP request",

@@ -75,6 +75,7 @@ func (s *search) takeRoom(from *frame.Reserve) error {
 // another slice.
 func (w *msgWorker) query(b *frame.Burst) bool {
 	w.tally[queries]++
+	w.heavy = true
 	q, err := w.compile(b)
 	if err != nil {
 		w.tally[badQueries]++
@@ -104,8 +105,12 @@ func (w *msgWorker) compile(b *frame.Burst) (q *query.Query, err error) {
 	return w.Queries.Get(w.msg.Query)
 }
 
-// resume goes on with the query that the burst is in the middle of.
+// resume goes on with what the burst is in the middle of.
 func (w *msgWorker) resume(b *frame.Burst) bool {
+	if a, ok := b.Kept.(*applying); ok {
+		return w.goOn(b, a)
+	}
+	w.heavy = true
 	if !w.slice(b, b.Kept.(*search)) {
 		return false
 	}
@@ -117,9 +122,9 @@ func (w *msgWorker) resume(b *frame.Burst) bool {
 func (w *msgWorker) slice(b *frame.Burst, s *search) bool {
 	w.tally[slices]++
 	s.cursor.Slice = s.step
-	until, entries := w.Elapsed()+sliceTime, s.cursor.Looked+sliceEntries
+	entries := s.cursor.Looked + sliceEntries
 	for !s.cursor.Done {
-		if s.cursor.Looked >= entries || w.Elapsed() >= until {
+		if s.cursor.Looked >= entries || w.Elapsed() >= w.until {
 			return false
 		}
 		if err := w.step(b, s); err != nil {

@@ -100,6 +100,21 @@ func (m *Msg) Reset() {
 	*m = Msg{room: m.room}
 }
 
+// Rest moves what has not come up yet out of m, without the memory for views, so that it
+// can be kept; m can be used again.
+func (m *Msg) Rest() Msg {
+	rest := *m
+	rest.room, rest.Events, rest.seen = nil, nil, 0
+	m.Reset()
+	return rest
+}
+
+// GoOn makes m go on with what Rest returned, in place of what m holds.
+func (m *Msg) GoOn(rest Msg) {
+	rest.room = m.room
+	*m = rest
+}
+
 // take notes a field other than an event, whose value is from value to next.
 func (m *Msg) take(tag uint64, value, next int) error {
 	b := m.frame[value:next:next]
