@@ -31,7 +31,9 @@ func startWebDaemon(t *testing.T, flags ...string) (*daemon, string) {
 func TestCurl(t *testing.T) {
 	need(t, "curl", "curl")
 	_, base := startWebDaemon(t)
-	curl := func(args ...string) string { return do(t, "", "curl", append([]string{"-sS", "--fail-with-body", "--max-time", "30"}, args...)...) }
+	curl := func(args ...string) string {
+		return do(t, "", "curl", append([]string{"-sS", "--fail-with-body", "--max-time", "30"}, args...)...)
+	}
 	if got := curl(base + "/healthz"); got != "ok\n" {
 		t.Errorf("healthz: %q", got)
 	}
