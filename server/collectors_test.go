@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -249,8 +250,12 @@ func TestCollectd(t *testing.T) {
 		"{graphite-tcp}", portOf(t, listenerAddr(t, d, "--graphite", "tcp")), "{graphite-udp}", portOf(t, listenerAddr(t, d, "--graphite", "udp")))
 	c := &collectd{t: t, conf: conf, socket: filepath.Join(dir, "sock")}
 	c.tell(putvals)
-	awaitEntries(t, d, collected(), func() {
-		if c.tell("FLUSH\n") {
+	want := collected()
+	awaitEntries(t, d, want, func(got entries) {
+		for key, text := range got {
+			got[key] = strings.Replace(text, `description ""`, "description none", 1) // its plugin sends one or not, as chance has it
+		}
+		if !maps.Equal(got, want) && c.tell("FLUSH\n") {
 			c.tell(putvals)
 		}
 	})

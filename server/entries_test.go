@@ -80,26 +80,29 @@ func (es entries) asNow(want entries) {
 	}
 }
 
-// awaitEntries waits until the daemon's index holds exactly these entries. Before each
-// look at it again is called, if it is not nil.
-func awaitEntries(t *testing.T, d *daemon, want entries, again func()) {
+// awaitEntries waits until the daemon's index holds exactly these entries. look, if it is
+// not nil, is shown what it holds each time, and may change that.
+func awaitEntries(t *testing.T, d *daemon, want entries, look func(got entries)) {
 	t.Helper()
 	c := dial(t, d.addr)
 	defer c.done()
 	limit := newDeadline(t)
+	if err := c.SetDeadline(limit.at.Add(patience)); err != nil { // the difference is to be told, not a timeout
+		t.Fatal(err)
+	}
 	for {
 		got := entries{}
 		for _, e := range c.query("true") {
 			got[keyOf(e)] = entryOf(e)
 		}
 		got.asNow(want)
+		if look != nil {
+			look(got)
+		}
 		if maps.Equal(got, want) {
 			return
 		}
 		limit.check("the index does not hold what it should:\n" + difference(got, want))
-		if again != nil {
-			again()
-		}
 	}
 }
 
