@@ -18,8 +18,7 @@ import (
 	"darboux/handlers/riemann/pb"
 )
 
-// A client is a raw connection to the daemon. Whatever it waits for fails the test
-// after patience.
+// A client is a raw connection to the daemon. Each wait fails the test after patience.
 type client struct {
 	t *testing.T
 	net.Conn
@@ -56,6 +55,9 @@ func encoded(t *testing.T, msg *pb.Msg) []byte {
 
 func (c *client) write(b []byte) {
 	c.t.Helper()
+	if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		c.t.Fatal(err)
+	}
 	if _, err := c.Write(b); err != nil {
 		c.t.Fatalf("write: %v", err)
 	}
@@ -75,6 +77,9 @@ func (c *client) done() {
 // frame reads a whole reply, its length included. io.EOF is the end of the stream
 // between two replies.
 func (c *client) frame() ([]byte, error) {
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
 	header, err := c.r.Peek(4)
 	if err != nil {
 		if len(header) == 0 && errors.Is(err, io.EOF) {

@@ -86,8 +86,13 @@ func TestNothingIsBegunForAGoneClient(t *testing.T) {
 		panic("no counter is called " + name)
 	}
 
-	for range 3 {
-		stopped, worked := g.stopped.Load(), stat("query slices")
+	// Sometimes the burst is not with the handlers when the client goes; then it is not
+	// seen to be gone.
+	for rounds := 0; g.stopped.Load() < 3; rounds++ {
+		if rounds == 200 {
+			t.Fatalf("a burst was found to be gone %d times in %d rounds", g.stopped.Load(), rounds)
+		}
+		worked := stat("query slices")
 		c := dial(t, addr.String())
 		go func() {
 			ask := bytes.Repeat(framed(riemann.AppendQueryField(nil, `description = "none"`)), scans)
@@ -101,10 +106,7 @@ func TestNothingIsBegunForAGoneClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.done()
-		for g.stopped.Load() == stopped {
-			limit.check("no burst was found to be gone")
-		}
-		for stat("bursts out") > 0 {
+		for stat("connections") > 0 || stat("bursts out") > 0 {
 			limit.check("the handlers do not become idle")
 		}
 	}
@@ -112,7 +114,7 @@ func TestNothingIsBegunForAGoneClient(t *testing.T) {
 		t.Errorf("%d frames and slices were begun for nobody", n)
 	}
 	if n := stat("msgs"); n >= scans {
-		t.Errorf("%d Msgs were begun of %d, though nobody waited for them", n, scans)
+		t.Errorf("%d Msgs were begun, though nobody waited for more than a few", n)
 	}
 	group.Stop()
 	pool.Close()

@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"handlers/series":       {"handlers/riemann"},
 	"handlers/graphite":     {"handlers/series", "handlers/riemann"},
 	"handlers/opentsdb":     {"handlers/series", "handlers/riemann"},
-	"handlers/web":          {"frame", "handlers/riemann", "handlers/query", "handlers/index"},
+	"handlers/web":          {"frame", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index"},
 	"handlers":              {"frame", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb"},
 	"server":                {"frame", "loop", "handlers", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb", "handlers/web", "handlers/query/oracle"},
 	"loadtest":              {"frame", "handlers/riemann", "handlers/riemann/pb"},
