@@ -2,7 +2,7 @@
 # names is fetched by any Go from 1.21 on.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test packages lint race quick fuzz bench load sweep udp clean
+.PHONY: help build run test packages lint race quick fuzz bench bench-http load sweep udp clean
 .NOTPARALLEL:
 
 GO       ?= go
@@ -54,6 +54,10 @@ bench: build ## run the benchmarks, and compare the server with the naive one; B
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 	bin/darboux-load compare --rounds 3 --duration 3s --connections 8 --pipeline 64 --batch 1 --out docs/results/naive-batch-1 $(BOTH)
 	bin/darboux-load compare --rounds 3 --duration 3s --connections 8 --pipeline 64 --batch 100 --out docs/results/naive-batch-100 $(BOTH)
+
+bench-http: ## HTTP beside fasthttp's server and net/http, and what a scrape of /metrics costs; result to docs/results/http.json
+	DARBOUX_BENCH_OUT=$(CURDIR)/docs/results/http.json DARBOUX_BENCH_SECONDS=4 DARBOUX_BENCH_ROUNDS=5 \
+		$(GO) test -run '^$$' -bench 'HTTPServers|Scrape' -benchtime 1x -timeout 30m ./server
 
 load: build ## run the load client against a server that it starts; results to bin/load.json and bin/load.html
 	bin/darboux-load --start 'bin/darboux --udp= --http= --tcp {addr}' --duration 10s --json bin/load.json --html bin/load.html

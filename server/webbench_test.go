@@ -137,6 +137,7 @@ func TestBenchServer(t *testing.T) {
 // benchProcess is a server in a process of its own.
 type benchProcess struct {
 	cmd  *exec.Cmd
+	pid  int
 	stop io.Closer
 	addr string
 }
@@ -146,6 +147,9 @@ func startBench(b *testing.B, name string) *benchProcess {
 	exe, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
+	}
+	if name == branchServer {
+		exe, name = os.Getenv("DARBOUX_BENCH_BRANCH"), "darboux"
 	}
 	p := &benchProcess{cmd: exec.Command(exe, "-test.run", "^TestBenchServer$")}
 	p.cmd.Env = append(os.Environ(), benchServer+"="+name)
@@ -161,6 +165,7 @@ func startBench(b *testing.B, name string) *benchProcess {
 		b.Fatal(err)
 	}
 	p.stop, p.cmd.Stderr = stdin, os.Stderr
+	p.pid = p.cmd.Process.Pid
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "serving ") {
 		b.Fatalf("the server %s says %q, %v", name, line, err)
@@ -178,10 +183,17 @@ func (p *benchProcess) end(b *testing.B) {
 	}
 }
 
+// quietCommand is a command of which nothing is shown.
+func quietCommand(path string, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
+	cmd.Env = []string{"DARBOUX_SELF_EVENTS=0"}
+	return cmd
+}
+
 // cpu is the CPU time that the process has used, as /proc tells it.
 func (p *benchProcess) cpu(b *testing.B) time.Duration {
 	b.Helper()
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "stat"))
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "stat"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -287,6 +299,10 @@ func (r *benchRow) median() float64 {
 	return sorted[len(sorted)/2]
 }
 
+// branchServer is the server of a test binary of another branch of this package, which
+// DARBOUX_BENCH_BRANCH names.
+const branchServer = "branch"
+
 // BenchmarkHTTPServers compares the servers. DARBOUX_BENCH_SECONDS is how long each
 // measurement takes (default 2), DARBOUX_BENCH_ROUNDS how often all take turns (default
 // 3), DARBOUX_BENCH_ONLY the servers with blanks between them, DARBOUX_BENCH_OUT the file
@@ -296,6 +312,9 @@ func BenchmarkHTTPServers(b *testing.B) {
 		b.Skip("LEFT OUT: wrk is not installed (Debian package wrk)")
 	}
 	names := []string{"darboux", "darboux-on-the-loop", "darboux-traced", "fasthttp", "net-http"}
+	if os.Getenv("DARBOUX_BENCH_BRANCH") != "" {
+		names = append(names, branchServer)
+	}
 	if only := os.Getenv("DARBOUX_BENCH_ONLY"); only != "" {
 		names = strings.Fields(only)
 	}
@@ -353,7 +372,7 @@ func writeBench(b *testing.B, path string, rows []*benchRow) {
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	result := map[string]any{
 		"command": "make bench-http", "commit": strings.TrimSpace(string(commit)), "go": runtime.Version(),
-		"cpu": cpuModel(), "cores": runtime.NumCPU(), "unit": "thousand requests per second of the server's CPU time", "rows": rows,
+		"cpu": cpuModel(), "cores": runtime.NumCPU(), "load_average_at_the_end": loadAverage(), "unit": "thousand requests per second of the server's CPU time", "rows": rows,
 	}
 	text, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {
@@ -362,6 +381,15 @@ func writeBench(b *testing.B, path string, rows []*benchRow) {
 	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// loadAverage tells how busy the machine was; the servers and their clients are in it.
+func loadAverage() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(b))[:3], " ")
 }
 
 func cpuModel() string {

@@ -23,6 +23,9 @@ func TestWebBodies(t *testing.T) {
 		for _, size := range []int{0, 1, 8191, 8193, 16384, 65535, 65536, 65537, 204803, 1048583} {
 			want := pattern(size)
 			for _, how := range []string{"once", "random", "bytewise", "empty", "hand"} {
+				if underRace && how == "bytewise" && size > 100_000 {
+					continue // a million calls each, which the run without the detector makes
+				}
 				for _, more := range []string{"x=1", declare(size)} {
 					for _, method := range []string{"GET", "HEAD"} {
 						called := s.called.Load()
@@ -200,7 +203,7 @@ func TestWebStreamsDoNotMix(t *testing.T) {
 		for i := range 24 {
 			c := h.dial(t)
 			clients.Go(func() {
-				for round := range 3 {
+				for round := range 2 {
 					size := 100_000 + 7919*i + round
 					fmt.Fprint(c, request(webTarget(size, "how=random")))
 					if body := c.whole("GET", 200); !bytes.Equal(body, pattern(size)) {

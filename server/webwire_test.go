@@ -218,7 +218,7 @@ func TestWebFlood(t *testing.T) {
 	s := &webBodies{}
 	h := openWeb(t, 1, 2, s.handle, func(_ *web.HTTP, cfg *loop.Config) { cfg.SocketBuffer = 16 << 10 })
 	c := h.dial(t)
-	const requests = 20_000
+	const requests = 6_000
 	sent := make(chan error, 1)
 	go func() {
 		_, err := io.WriteString(c, strings.Repeat(request(webTarget(1000, "how=hand")), requests))
