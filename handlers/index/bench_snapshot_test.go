@@ -12,7 +12,8 @@ import (
 
 // BenchmarkSnapshot writes an index of -many entries while events are ingested at
 // full speed by one goroutine, and loads it again. It compares the rate of events
-// with that of turns in which nothing is written.
+// with that of turns in which nothing is written. CPU times are those of writing
+// and loading alone.
 func BenchmarkSnapshot(b *testing.B) {
 	x := New(Config{DefaultTTL: 60})
 	defer x.Close()
@@ -41,13 +42,22 @@ func BenchmarkSnapshot(b *testing.B) {
 		without += time.Since(start)
 	}
 	in.end()
+	var writingCPU, loadingCPU time.Duration
+	for range b.N {
+		start := processCPU(b)
+		if _, err := snapshot.Write(context.Background(), x); err != nil {
+			b.Fatal(err)
+		}
+		writingCPU += processCPU(b) - start
+	}
 	for range b.N {
 		y := New(Config{DefaultTTL: 60})
-		start := time.Now()
+		start, startCPU := time.Now(), processCPU(b)
 		if l, err := snapshot.Load(context.Background(), y, feedMicros); err != nil || l.Events != int64(*many) {
 			b.Fatal(l, err)
 		}
 		loading += time.Since(start)
+		loadingCPU += processCPU(b) - startCPU
 		y.Close()
 	}
 	b.StopTimer()
@@ -57,6 +67,8 @@ func BenchmarkSnapshot(b *testing.B) {
 	b.ReportMetric(float64(written.Bytes)/float64(*many), "B/entry")
 	b.ReportMetric(writing.Seconds()/float64(b.N), "s-to-write")
 	b.ReportMetric(loading.Seconds()/float64(b.N), "s-to-load")
+	b.ReportMetric(writingCPU.Seconds()/float64(b.N), "s-cpu-to-write")
+	b.ReportMetric(loadingCPU.Seconds()/float64(b.N), "s-cpu-to-load")
 	b.ReportMetric(rate(eventsWith, with)/rate(eventsWithout, without), "x-rate-without")
 }
 
