@@ -3,7 +3,6 @@ package handlers
 import (
 	"bytes"
 	"fmt"
-	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -253,77 +252,6 @@ func TestLinesStopAtTheWindowAndWhenGone(t *testing.T) {
 	if got := w.Work(burst); got != frame.Done || burst.Next != 0 {
 		t.Errorf("status %v at %d; want Done, nothing worked", got, burst.Next)
 	}
-}
-
-// datagramBurst makes a burst of datagrams, each from a port of its place.
-func datagramBurst(bodies ...[]byte) *frame.Burst {
-	b := newBurst(bodies...)
-	for i := range bodies {
-		b.From = append(b.From, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(1000+i)))
-	}
-	b.Peer = "socket"
-	return b
-}
-
-func TestDatagramsOfLines(t *testing.T) {
-	b := newLineBench(nil)
-	w := b.Datagrams().NewWorker()
-	burst := datagramBurst([]byte("a 1\nb 2"), nil, []byte("c 3\r\nd nan\n"), []byte("e inf\n\nf 4\n"))
-	if got := w.Work(burst); got != frame.Done || len(burst.Out) != 0 {
-		t.Errorf("status %v, reply %q", got, burst.Out)
-	}
-	if len(b.store.applied) != 4 || statOf(t, b.Stats(), " lines") != 7 {
-		t.Errorf("applied %q, %d lines", b.store.applied, statOf(t, b.Stats(), " lines"))
-	}
-	if want := `bad line of 127.0.0.1:1002: graphite, value not finite: 2 at once, the first begins "d nan"`; len(b.reports) != 1 || b.reports[0] != want {
-		t.Errorf("reports %q; want %q", b.reports, want)
-	}
-}
-
-func TestManyDatagramsAreWorkedInSlices(t *testing.T) {
-	b := newLineBench(nil)
-	w := b.Datagrams().NewWorker()
-	body := bytes.Repeat([]byte("a.b.c 1\n"), 3000)
-	bodies := make([][]byte, 20)
-	for i := range bodies {
-		bodies[i] = body
-	}
-	bodies[19] = []byte("bad nan")
-	burst := datagramBurst(bodies...)
-	slices := 1
-	for ; w.Work(burst) == frame.Yielded; slices++ {
-	}
-	if want := 19/3 + 1; slices != want {
-		t.Errorf("%d slices; want %d", slices, want)
-	}
-	if n := len(b.store.applied); n != 19*3000 {
-		t.Errorf("%d events; want %d", n, 19*3000)
-	}
-	if len(b.reports) != 1 || !strings.Contains(b.reports[0], "127.0.0.1:1019") {
-		t.Errorf("reports %q; want the last sender", b.reports)
-	}
-}
-
-func FuzzDatagrams(f *testing.F) {
-	f.Add([]byte("a 1\nb 2"), []byte{0x32, 2, 0x22, 0})
-	f.Add([]byte("m;host=x 1 2\r\n\r\n"), []byte{0x2a, 3, 0x0a, 1, 'x'})
-	f.Add([]byte{0, 0xff, '\n'}, []byte{0xff})
-	f.Fuzz(func(t *testing.T, first, second []byte) {
-		lines := newLineBench(nil)
-		bench := newBench(nil)
-		for _, w := range []frame.Worker{lines.Datagrams().NewWorker(), bench.Datagrams().NewWorker()} {
-			burst := datagramBurst(first, second)
-			for range 2 {
-				if got := w.Work(burst); got != frame.Done || len(burst.Out) != 0 || burst.Next != len(burst.In) {
-					t.Fatalf("status %v at %d of %d, reply %q", got, burst.Next, len(burst.In), burst.Out)
-				}
-				burst.Next = 0
-			}
-		}
-		if n := bench.counters[msgs].Load(); n != 4 {
-			t.Fatalf("%d Msgs of 4 datagrams are counted", n)
-		}
-	})
 }
 
 func FuzzLines(f *testing.F) {
