@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -146,5 +147,27 @@ func TestLIMITSHasTheTerms(t *testing.T) {
 	example, _, _ = strings.Cut(example, "<!-- example: end -->")
 	if want += "```\n"; example != want && !indexOnHeap { // an index on the heap may be smaller
 		t.Errorf("between the marks of the example docs/LIMITS.md should have:\n%s", want)
+	}
+}
+
+// docs/ARCHITECTURE.md has a row for each folder with code, and for each module that code
+// of ours imports.
+func TestARCHITECTUREHasTheCodeAndItsDependencies(t *testing.T) {
+	text := document(t, "docs/ARCHITECTURE.md")
+	for folder := range mayImport {
+		if !strings.Contains(text, "`"+folder+"/`") {
+			t.Errorf("the code map does not have `%s/`", folder)
+		}
+	}
+	_, table, _ := strings.Cut(text, "## Dependencies")
+	modules := regexp.MustCompile(`([a-z]+\.)+[a-z]+/[A-Za-z0-9_./-]*[A-Za-z0-9]`).FindAllString(table, -1)
+	for _, f := range sourceFiles(t) {
+		for _, p := range f.imports() {
+			first, _, _ := strings.Cut(p, "/") // one of the standard library has no dot
+			within := func(module string) bool { return p == module || strings.HasPrefix(p, module+"/") }
+			if strings.Contains(first, ".") && !slices.ContainsFunc(modules, within) {
+				t.Errorf("%s imports %s, which is not among the dependencies", f.name, p)
+			}
+		}
 	}
 }
