@@ -36,7 +36,7 @@ func (r closeReason) String() string {
 // causeOf tells a peer that is gone from what the system refused.
 func causeOf(err error) closeReason {
 	switch err {
-	case unix.ECONNRESET, unix.EPIPE, unix.ETIMEDOUT, unix.ECONNABORTED, unix.EHOSTUNREACH, unix.ENETUNREACH:
+	case unix.ECONNRESET, unix.EPIPE, unix.ETIMEDOUT, unix.ECONNABORTED, unix.ENOTCONN, unix.EHOSTUNREACH, unix.ENETUNREACH:
 		return reset
 	}
 	return failed

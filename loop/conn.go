@@ -97,6 +97,8 @@ type Conn struct {
 	lastRead   time.Time
 	receiving  pace
 	sending    pace
+	written    int // bytes that the kernel took, in all
+	acked      int // of them, what the peer had acknowledged when that was looked at last
 	lingerEnd  time.Time
 	discarding int // bytes that lingering still discards
 }

@@ -12,8 +12,8 @@ func (l *Loop) setDeadline(c *Conn) {
 	switch {
 	case due && c.watched == 0:
 		now := l.kernel.Now()
-		c.receiving.reset(now)
-		c.sending.reset(now)
+		c.receiving.reset(now, l.cfg.FrameTimeout)
+		l.resetSending(c, now)
 		c.rests = now
 		l.deadlines = append(l.deadlines, c)
 		c.watched = len(l.deadlines)
@@ -57,10 +57,10 @@ func (l *Loop) publish() {
 
 func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 	if !c.incomplete() || !c.reading() {
-		c.receiving.reset(now) // the clock stands still while it is we who pause
+		c.receiving.reset(now, l.cfg.FrameTimeout) // the clock stands still while it is we who pause
 	}
 	if c.unsent == 0 {
-		c.sending.reset(now)
+		l.resetSending(c, now)
 	}
 	if !c.resting() {
 		c.rests = now
@@ -71,11 +71,29 @@ func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 		l.settle(c)
 	case c.state == lingering && now.After(c.lingerEnd):
 		l.close(c, c.reason)
-	case c.receiving.tooSlow(now, l.cfg.FrameTimeout):
+	case c.receiving.late(now, l.cfg.FrameTimeout):
 		l.tooSlow(c, slowFrame, l.cfg.FrameTimeout)
-	case c.sending.tooSlow(now, l.cfg.WriteTimeout):
+	case c.sending.late(now, l.cfg.WriteTimeout) && l.lateReader(c, now):
 		l.tooSlow(c, slowReader, l.cfg.WriteTimeout)
 	}
+}
+
+// resetSending gives a reader a whole window, from what it has acknowledged by now.
+func (l *Loop) resetSending(c *Conn, now time.Time) {
+	c.sending.reset(now, l.cfg.WriteTimeout)
+	if c.unsent > 0 {
+		c.acked = c.written - l.kernel.Unacked(c.fd)
+	}
+}
+
+// lateReader reports whether a reader that seems late is. What counts is what its side has
+// acknowledged: the kernel's buffer may be so large that it takes nothing for long from
+// one who reads all the time.
+func (l *Loop) lateReader(c *Conn, now time.Time) bool {
+	acked := c.written - l.kernel.Unacked(c.fd)
+	c.sending.moved += acked - c.acked
+	c.acked = acked
+	return c.sending.late(now, l.cfg.WriteTimeout)
 }
 
 func (l *Loop) tooSlow(c *Conn, why closeReason, window time.Duration) {

@@ -134,6 +134,8 @@ func (k *fakeKernel) ReadDatagrams(int, *datagrams) (int, error) { return 0, uni
 
 func (k *fakeKernel) Drops(int) (uint32, error) { return 0, nil }
 
+func (k *fakeKernel) Unacked(fd int) int { return len(k.sockets[fd].toClient) }
+
 func (k *fakeKernel) ShutdownWrite(fd int) error {
 	s := k.sockets[fd]
 	if s.isReset {

@@ -15,6 +15,7 @@ type kernel interface {
 	Writev(fd int, p [][]byte) (int, error)
 	ReadDatagrams(fd int, d *datagrams) (int, error)
 	Drops(fd int) (uint32, error)
+	Unacked(fd int) int // bytes written that the peer has not acknowledged
 	ShutdownWrite(fd int) error
 	Error(fd int) error // the pending error of a socket, taken from it; nil if there is none
 	Close(fd int) error

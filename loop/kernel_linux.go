@@ -26,6 +26,14 @@ func (linux) Write(fd int, p []byte) (int, error) { return unix.Write(fd, p) }
 
 func (linux) Writev(fd int, p [][]byte) (int, error) { return gnetio.Writev(fd, p) }
 
+func (linux) Unacked(fd int) int {
+	n, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ) // tcp(7)
+	if err != nil {
+		return 0 // it is no TCP socket, or gone: what was written counts
+	}
+	return n
+}
+
 func (linux) ShutdownWrite(fd int) error { return unix.Shutdown(fd, unix.SHUT_WR) }
 
 func (linux) Error(fd int) error {

@@ -108,7 +108,7 @@ func (l *Loop) roomInScratch(c *Conn) []byte {
 	size := sizeFor(len(c.unread()) + room)
 	growth := size + split(size) - c.inHeld()
 	if l.hasShare(growth) {
-		return l.scratch[:room]
+		return l.scratch[:min(room, len(l.scratch))]
 	}
 	room = max(cap(c.in)-len(c.in), Floor-c.held)
 	if room <= 0 {
@@ -119,8 +119,8 @@ func (l *Loop) roomInScratch(c *Conn) []byte {
 }
 
 // split is what a buffer of this size may take beside it when its frames become a burst and
-// what follows them is kept.
-func split(size int) int { return min(size, BurstSize) }
+// what follows them is kept: a copy of a burst, or of what follows a large frame.
+func split(size int) int { return max(min(size, BurstSize), size/2) }
 
 // waitForMemory puts a connection in line for n bytes of the loop's share.
 func (l *Loop) waitForMemory(c *Conn, n int) {

@@ -2,23 +2,30 @@ package loop
 
 import "time"
 
-// pace measures whether a peer keeps up a least rate. It judges windows of time,
-// not a total, so a long transfer may take as long as it needs.
+// pace measures whether a peer keeps up a least rate. It does not judge a total, so a long
+// transfer may take as long as it needs: what moves puts off when the peer is late, by the
+// time that it may take at the least rate.
 type pace struct {
-	since time.Time
-	bytes int
+	due   time.Time
+	moved int // bytes since due was put off last
 }
 
-// reset begins a new window.
-func (p *pace) reset(now time.Time) { *p = pace{since: now} }
+// surplus is how many windows a peer can be ahead, because what is moved comes in lumps: a
+// receiver tells of its room only when there is much of it.
+const surplus = 4
 
-// tooSlow reports whether the window is over and too little came in it; a window
-// that is over is followed by a new one.
-func (p *pace) tooSlow(now time.Time, window time.Duration) bool {
-	if window == 0 || now.Sub(p.since) < window {
+// reset gives the peer a whole window.
+func (p *pace) reset(now time.Time, window time.Duration) { *p = pace{due: now.Add(window)} }
+
+// late reports whether too little was moved; a window of 0 is no limit.
+func (p *pace) late(now time.Time, window time.Duration) bool {
+	if window == 0 {
 		return false
 	}
-	slow := float64(p.bytes) < LeastRate*window.Seconds()
-	p.reset(now)
-	return slow
+	p.due = p.due.Add(time.Duration(float64(p.moved) / LeastRate * float64(time.Second)))
+	p.moved = 0
+	if most := now.Add(surplus * window); p.due.After(most) {
+		p.due = most
+	}
+	return now.After(p.due)
 }

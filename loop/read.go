@@ -31,7 +31,7 @@ func (l *Loop) read(c *Conn) {
 // received takes in what was read: from the scratch buffer, or read in place.
 func (l *Loop) received(c *Conn, p []byte) {
 	l.tally.add(bytesRead, len(p))
-	c.receiving.bytes += len(p)
+	c.receiving.moved += len(p)
 	c.lastRead = l.now
 	if &p[0] != &l.scratch[0] {
 		c.in = c.in[:len(c.in)+len(p)]

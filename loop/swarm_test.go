@@ -65,7 +65,7 @@ func newSwarm(t *testing.T, seed uint64, onLoop bool) *swarm {
 	protocol.NewWorker = func() frame.Worker { return s.worker }
 	cfg := &Config{
 		Loops: 1, Protocols: []*frame.Protocol{protocol},
-		ConnMemory: frame.Limit{Flag: "--conn-memory", Value: MinConnMemory + rnd.IntN(100_000)},
+		ConnMemory: frame.Limit{Flag: "--conn-memory", Value: MinConnMemory + rnd.IntN(500_000)},
 		Memory:     frame.Limit{Flag: "--memory", Value: 2*swarmMax + rnd.IntN(1<<20)},
 		MaxConns:   frame.Limit{Flag: "--max-conns", Value: 1000},
 		Report:     func(kind, peer, text string) {},

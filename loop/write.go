@@ -62,7 +62,7 @@ func (l *Loop) writeReplies(c *Conn) (int, error) {
 // wrote notes that the kernel took n bytes; if it didn't take all, it is full.
 func (l *Loop) wrote(c *Conn, n int) {
 	l.tally.add(bytesWritten, n)
-	c.sending.bytes += n
+	c.written += n
 	c.unsent -= n
 	done := 0
 	for n > 0 {

@@ -1,0 +1,63 @@
+package loop
+
+import (
+	"testing"
+	"time"
+)
+
+// moves is what a peer moves: so many bytes, each time after so long.
+type moves struct {
+	bytes int
+	every time.Duration
+}
+
+func TestPace(t *testing.T) {
+	const window = 10 * time.Second
+	for _, tc := range []struct {
+		name string
+		moves
+		lateAt time.Duration // 0: never, within ten minutes
+	}{
+		{"nothing moves", moves{0, time.Second}, window},
+		{"a little faster than the least rate", moves{4200, time.Second}, 0},
+		{"half the least rate", moves{2048, time.Second}, 2 * window},
+		{"in lumps that come within the window", moves{64 << 10, 9 * time.Second}, 0},
+		{"in lumps that come too late", moves{64 << 10, 11 * time.Second}, window},
+		{"fast, and in the end not at all: no more than the surplus is left", moves{1 << 20, time.Second}, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			start := time.Unix(1e9, 0)
+			var p pace
+			p.reset(start, window)
+			next := tc.every
+			for after := tickEvery; after < 10*time.Minute; after += tickEvery {
+				for ; next <= after; next += tc.every {
+					p.moved += tc.bytes
+				}
+				if p.late(start.Add(after), window) {
+					if tc.lateAt == 0 || after < tc.lateAt-time.Second || after > tc.lateAt+2*time.Second {
+						t.Errorf("late after %v; want %v", after, tc.lateAt)
+					}
+					return
+				}
+			}
+			if tc.lateAt != 0 {
+				t.Errorf("never late; want it after %v", tc.lateAt)
+			}
+		})
+	}
+}
+
+func TestPaceSurplusIsBounded(t *testing.T) {
+	const window = 10 * time.Second
+	start := time.Unix(1e9, 0)
+	var p pace
+	p.reset(start, window)
+	p.moved = 1 << 30
+	if p.late(start, window) || p.late(start.Add(surplus*window), window) {
+		t.Error("late within its surplus")
+	}
+	if !p.late(start.Add(surplus*window+time.Second), window) {
+		t.Error("a gigabyte in the beginning is good for ever")
+	}
+}
