@@ -5,17 +5,24 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"darboux/handlers/web"
 )
 
-// traceFlush is how long the last spans may take on their way at the end.
-const traceFlush = 5 * time.Second
+const (
+	// traceFlush is how long the last spans may take on their way at the end.
+	traceFlush = 5 * time.Second
+	// traceUpload is how long a batch of spans may take on its way.
+	traceUpload = 10 * time.Second
+)
 
 // startTraces lets HTTP requests be traced, if that is asked for. Spans are sent in
 // batches by a goroutine of the exporter's; what it can't send is dropped and reported.
@@ -23,7 +30,7 @@ func (s *server) startTraces() error {
 	if s.o.HTTPTraces == "" {
 		return nil
 	}
-	exporter, err := otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(s.o.HTTPTraces))
+	exporter, err := otlptrace.New(context.Background(), &collector{url: s.o.HTTPTraces, client: fasthttp.Client{Name: "darboux"}})
 	if err != nil {
 		return fmt.Errorf("--http-traces %s: %w", s.o.HTTPTraces, err)
 	}
@@ -39,5 +46,44 @@ func (s *server) startTraces() error {
 		}
 		return nil
 	}})
+	return nil
+}
+
+// collector sends spans by OTLP over HTTP. OpenTelemetry's own client for that brings all
+// of gRPC along, which is as large as the rest of the daemon; this is the one call that is
+// needed of it.
+type collector struct {
+	url    string
+	client fasthttp.Client
+}
+
+// Start and Stop implement otlptrace.Client: there is nothing to be done.
+func (c *collector) Start(context.Context) error { return nil }
+func (c *collector) Stop(context.Context) error  { return nil }
+
+// UploadTraces implements otlptrace.Client.
+func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
+	// On the wire it is the same message as the service's ExportTraceServiceRequest.
+	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
+	if err != nil {
+		return err
+	}
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(req)
+	defer fasthttp.ReleaseResponse(resp)
+	req.SetRequestURI(c.url)
+	req.Header.SetMethod(fasthttp.MethodPost)
+	req.Header.SetContentType("application/x-protobuf")
+	req.SetBody(body)
+	end, ok := ctx.Deadline()
+	if most := time.Now().Add(traceUpload); !ok || end.After(most) {
+		end = most
+	}
+	if err := c.client.DoDeadline(req, resp, end); err != nil {
+		return fmt.Errorf("--http-traces %s: %w", c.url, err)
+	}
+	if status := resp.StatusCode(); status/100 != 2 {
+		return fmt.Errorf("--http-traces %s: the collector answers with status %d", c.url, status)
+	}
 	return nil
 }
