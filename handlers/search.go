@@ -15,11 +15,11 @@ const (
 	sliceTime = time.Millisecond
 	// sliceEntries is the most entries that it looks at in that time.
 	sliceEntries = 10_000
-	// stepEntries is how many entries it looks at between two looks at the clock,
-	// fewer if its regular expressions are large: a step of one may take 10 ns for
-	// each byte of a text.
+	// stepEntries is how many entries it looks at between two looks at the clock;
+	// stepCostly, if it has regular expressions, which may cost query.MaxMatchCost
+	// for each.
 	stepEntries = 500
-	stepCost    = stepEntries * 8
+	stepCostly  = 2
 	// replyStep is the room in bytes with which a reply goes on growing when less than
 	// replyRest is left.
 	replyStep = 4 << 10
@@ -82,7 +82,10 @@ func (w *msgWorker) query(b *frame.Burst) bool {
 		b.Out = riemann.AppendError(b.Out, err.Error())
 		return true
 	}
-	w.search = search{query: q, step: max(1, stepCost/(8+q.Steps())), start: len(b.Out)}
+	w.search = search{query: q, step: stepEntries, start: len(b.Out)}
+	if q.Steps() > 0 {
+		w.search.step = stepCostly
+	}
 	if err := w.search.takeRoom(b.Extra); err != nil {
 		w.tally[noRoom]++
 		b.Out = riemann.AppendError(b.Out, err.Error())

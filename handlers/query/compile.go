@@ -4,23 +4,28 @@ import (
 	"darboux/handlers/riemann"
 )
 
+// compiler makes closures of predicates.
+type compiler struct {
+	steps int // of all regular expressions together
+}
+
 // compile makes a closure of a simplified predicate. What it takes depends on
 // the kinds of fields and constants is decided here, so that a closure only
 // reads and compares.
-func compile(p predicate) matcher {
+func (c compiler) compile(p predicate) matcher {
 	switch p := p.(type) {
 	case and:
-		return compileAnd(p.terms)
+		return c.compileAnd(p.terms)
 	case or:
-		return compileOr(p.terms)
+		return c.compileOr(p.terms)
 	case not:
-		return compileNot(p.term)
+		return c.compileNot(p.term)
 	case compare:
 		return compileCompare(p)
 	case like:
 		return compileLike(fieldOf(p.left.text), newLikeMatcher(p.pattern))
 	case match:
-		return compileRegexp(fieldOf(p.left.text), p.regexp)
+		return c.compileRegexp(fieldOf(p.left.text), p.regexp)
 	case tagged:
 		tag := p.tag
 		return func(e *riemann.Event) bool { return e.Tagged(tag) }
@@ -30,16 +35,16 @@ func compile(p predicate) matcher {
 	panic("BUG: a predicate of no known kind")
 }
 
-func compileAll(terms []predicate) []matcher {
+func (c compiler) compileAll(terms []predicate) []matcher {
 	all := make([]matcher, len(terms))
 	for i, t := range terms {
-		all[i] = compile(t)
+		all[i] = c.compile(t)
 	}
 	return all
 }
 
-func compileAnd(terms []predicate) matcher {
-	all := compileAll(terms)
+func (c compiler) compileAnd(terms []predicate) matcher {
+	all := c.compileAll(terms)
 	if len(all) == 2 {
 		a, b := all[0], all[1]
 		return func(e *riemann.Event) bool { return a(e) && b(e) }
@@ -54,8 +59,8 @@ func compileAnd(terms []predicate) matcher {
 	}
 }
 
-func compileOr(terms []predicate) matcher {
-	all := compileAll(terms)
+func (c compiler) compileOr(terms []predicate) matcher {
+	all := c.compileAll(terms)
 	if len(all) == 2 {
 		a, b := all[0], all[1]
 		return func(e *riemann.Event) bool { return a(e) || b(e) }
@@ -70,8 +75,8 @@ func compileOr(terms []predicate) matcher {
 	}
 }
 
-func compileNot(term predicate) matcher {
-	m := compile(term)
+func (c compiler) compileNot(term predicate) matcher {
+	m := c.compile(term)
 	return func(e *riemann.Event) bool { return !m(e) }
 }
 

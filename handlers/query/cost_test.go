@@ -7,12 +7,20 @@ import (
 	"darboux/handlers/riemann"
 )
 
-// A text at the limit is looked at, a longer one is not.
+// A text at the limit is looked at, a longer one is not; the regular expressions of a query
+// share the limit.
 func TestMatchCost(t *testing.T) {
-	q, err := Compile(`description ~= "abcd"`)
-	if err != nil {
-		t.Fatal(err)
+	for _, text := range []string{`description ~= "abcd"`, `description ~= "abcd" and description ~= "efgh" or host ~= "x"`} {
+		q, err := Compile(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		testMatchCost(t, q)
 	}
+}
+
+func testMatchCost(t *testing.T, q *Query) {
+	t.Helper()
 	longest := MaxMatchCost / q.Steps()
 	if got := costOf(t, q, longest); got != nil {
 		t.Errorf("%d steps on %d bytes: %v", q.Steps(), longest, got)

@@ -28,6 +28,7 @@ type Query struct {
 	needs   riemann.Fields
 	lookups []Lookup
 	size    int
+	terms   int
 	steps   int
 }
 
@@ -43,10 +44,11 @@ func Compile(text string) (*Query, error) {
 	simple := simplify(parsed.tree)
 	return &Query{
 		tree:    parsed.tree,
-		match:   compile(simple),
+		match:   compiler{parsed.steps}.compile(simple),
 		needs:   needs(simple),
 		lookups: lookups(simple),
 		size:    size(text, parsed),
+		terms:   parsed.terms,
 		steps:   parsed.steps,
 	}, nil
 }
