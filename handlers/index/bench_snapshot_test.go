@@ -18,7 +18,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	x := New(Config{DefaultTTL: 60})
 	defer x.Close()
 	newFeed(*many, 20, 1).fill(b, x, feedMicros)
-	snapshot := Snapshot{Path: filepath.Join(b.TempDir(), "index.snapshot")}
+	snapshot := Snapshot{Path: filepath.Join(b.TempDir(), "index.snapshot"), Rest: 4}
 	in := newIngestion(b, x)
 	var with, without, writing, loading time.Duration
 	var eventsWith, eventsWithout int64

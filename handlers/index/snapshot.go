@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -46,6 +47,10 @@ type Snapshot struct {
 	// Files does the file system's part; nil is the system's.
 	Files Files
 
+	// Rest is how many times as long as a frame took Write rests after it, so
+	// that those who use the store have the processor; 0 is not at all.
+	Rest int
+
 	limit int // of a frame's bytes; 0 is frameLimit
 }
 
@@ -82,7 +87,7 @@ func (s *Snapshot) writeFile(ctx context.Context, files Files, path string, stor
 	if err != nil {
 		return Written{}, err
 	}
-	w := snapshotWriter{file: file, limit: cmp.Or(s.limit, frameLimit)}
+	w := snapshotWriter{file: file, limit: cmp.Or(s.limit, frameLimit), rest: s.Rest}
 	err = w.writeAll(ctx, store)
 	if err == nil {
 		err = file.Sync()
@@ -94,6 +99,7 @@ func (s *Snapshot) writeFile(ctx context.Context, files Files, path string, stor
 type snapshotWriter struct {
 	file    File
 	limit   int    // bytes of a frame
+	rest    int    // see Snapshot.Rest
 	events  []byte // fields of a Msg that are still to be written
 	ends    []int  // where each ends
 	frame   []byte
@@ -105,13 +111,19 @@ func (w *snapshotWriter) writeAll(ctx context.Context, store Store) error {
 	if err := w.writeFrame(nil, protowire.AppendString(protowire.AppendTag(nil, snapshotMark, protowire.BytesType), snapshotName)); err != nil {
 		return err
 	}
+	last := time.Now()
 	for cur := (Cursor{Slice: sliceEntries}); !cur.Done; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		store.Search(w, &cur, nil, 0)
+		before := w.written.Bytes
 		if err := w.writeFull(); err != nil {
 			return err
+		}
+		if w.written.Bytes != before {
+			w.pause(ctx, time.Since(last))
+			last = time.Now()
 		}
 	}
 	if len(w.events) > 0 {
@@ -120,6 +132,23 @@ func (w *snapshotWriter) writeAll(ctx context.Context, store Store) error {
 		}
 	}
 	return w.writeFrame(nil, protowire.AppendVarint(protowire.AppendTag(nil, countMark, protowire.VarintType), uint64(w.written.Events)))
+}
+
+// mostRest is the longest rest, so that a snapshot of millions comes to an end even
+// where each frame takes long.
+const mostRest = 20 * time.Millisecond
+
+// pause rests after what took that long, or until ctx ends.
+func (w *snapshotWriter) pause(ctx context.Context, took time.Duration) {
+	if w.rest == 0 {
+		return
+	}
+	rested := time.NewTimer(min(took*time.Duration(w.rest), mostRest))
+	defer rested.Stop()
+	select {
+	case <-rested.C:
+	case <-ctx.Done():
+	}
 }
 
 // Match takes an event and says no: that is how entries come out of a store.

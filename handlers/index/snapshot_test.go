@@ -412,7 +412,7 @@ func TestSnapshotEndsWithItsContext(t *testing.T) {
 // file left behind does no harm.
 func TestSnapshotOnDisk(t *testing.T) {
 	x := smallStore(t)
-	snapshot := Snapshot{Path: filepath.Join(t.TempDir(), "index.snapshot")}
+	snapshot := Snapshot{Path: filepath.Join(t.TempDir(), "index.snapshot"), Rest: 1}
 	if err := os.WriteFile(snapshot.Path+".tmp", []byte("left behind"), 0o600); err != nil {
 		t.Fatal(err)
 	}
