@@ -261,6 +261,7 @@ var (
 // What a stored form always has, and what it has exactly if the client set it.
 const (
 	alwaysStored = riemann.HasTime | riemann.HasTimeMicros | riemann.HasTTL
+	metrics      = riemann.HasSint64 | riemann.HasD | riemann.HasF
 	storedAsSet  = riemann.HasHost | riemann.HasService | riemann.HasState | riemann.HasDescription | riemann.HasTags | riemann.HasAttributes
 )
 
@@ -274,11 +275,22 @@ func parseKept(e *riemann.Event, b []byte) error {
 		return err
 	}
 	has := e.Set
-	if has&alwaysStored != alwaysStored || (has^kept)&storedAsSet != 0 || kept&^has != riemann.IsStored {
+	if has&alwaysStored != alwaysStored || (has^kept)&storedAsSet != 0 || kept&^has&^metrics != riemann.IsStored || counting(kept)&^has != 0 {
 		return errNotStored
 	}
 	e.Set = kept
 	return nil
+}
+
+// counting is the metric that counts of those that a client set; of several, the others
+// are not stored.
+func counting(kept riemann.Fields) riemann.Fields {
+	for _, kind := range []riemann.Fields{riemann.HasSint64, riemann.HasD, riemann.HasF} {
+		if kept&kind != 0 {
+			return kind
+		}
+	}
+	return 0
 }
 
 // cutKept finds where in an event of a snapshot the field begins that says what
