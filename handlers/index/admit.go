@@ -40,15 +40,18 @@ func (s *shard) refuseMemory() bool {
 func (s *shard) hasChunk(n int) bool {
 	class := classFor(n)
 	if class == ownRun {
-		return n <= mostRun && s.pages.admits(pagesFor(n), s.index.softPages)
+		return n <= mostRun && s.pages.admits(pagesFor(n), s.index.softPages+s.index.orphanPages())
 	}
-	return s.events.classes[class].free > 0 || s.pages.admits(class.pages(), s.index.softPages)
+	return s.events.classes[class].free > 0 || s.pages.admits(class.pages(), s.index.softPages+s.index.orphanPages())
 }
+
+// orphanPages is how many pages orphans make up: they are no part of the index's memory.
+func (x *Index) orphanPages() int64 { return x.streams.orphans.Load() >> pageShift }
 
 // admitsTerms reports whether postings may grow. They are no large part of the
 // memory, so they are only asked for when the reserve for them is used up.
 func (s *shard) admitsTerms() bool {
-	if s.pages.admits(0, s.index.hardPages) {
+	if s.pages.admits(0, s.index.hardPages+s.index.orphanPages()) {
 		return true
 	}
 	return s.refuseMemory()

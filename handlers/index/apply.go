@@ -172,6 +172,15 @@ func (p *pages) hint(r ref) unsafe.Pointer {
 	return unsafe.Add(base, uintptr(r%unitsPerArena)<<unitShift)
 }
 
+// touch loads the cache lines of n bytes at r, 0 being none. What stands behind the end of
+// what is there may be someone else's: the race detector must not see it.
+func (p *pages) touch(r ref, n int) uint64 {
+	if raceBuild {
+		return 0
+	}
+	return touchEntry(p.hint(r), n)
+}
+
 // touchEntry loads the cache lines of n bytes.
 func touchEntry(at unsafe.Pointer, n int) (sum uint64) {
 	if at == nil {
@@ -220,8 +229,16 @@ func (s *shard) enter(wait bool) bool {
 
 func (b *batch) applyShard(s *shard, first uint8, refused []bool) (n int) {
 	for i := first; i != 0; i = b.next[i-1] {
-		refused[i-1] = !s.apply(&b.writes[i-1])
-		if refused[i-1] {
+		taken := s.apply(&b.writes[i-1])
+		for !taken && s.lacking > 0 {
+			lacking := s.lacking
+			s.mu.Unlock()
+			s.index.streams.makeRoom(lacking)
+			s.mu.Lock()
+			taken = s.apply(&b.writes[i-1])
+		}
+		refused[i-1] = !taken
+		if !taken {
 			n++
 		}
 	}

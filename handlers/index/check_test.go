@@ -32,6 +32,7 @@ func (x *Index) mustHold(t testing.TB) {
 // check looks at all of the index and returns the first invariant that does not
 // hold. Nobody may change the index meanwhile.
 func (x *Index) check() error {
+	x.streams.wait()
 	entries, pages := 0, int64(0)
 	for i, s := range x.shards {
 		if err := s.check(); err != nil {
@@ -46,6 +47,9 @@ func (x *Index) check() error {
 	}
 	if n := x.pages.inUse.Load(); n != pages {
 		return fmt.Errorf("%d pages are in use, but the shards have %d", n, pages)
+	}
+	if err := x.checkPins(); err != nil {
+		return err
 	}
 	return x.pages.check()
 }
@@ -97,15 +101,17 @@ func (s *shard) checkEntries() error {
 		return fmt.Errorf("%d entries, but %d ids and %d keys are live", live, s.ids.live, s.keys.live)
 	case stored != s.counts.StoredBytes:
 		return fmt.Errorf("%d bytes are stored, but %d counted", stored, s.counts.StoredBytes)
-	case taken != s.events.taken:
-		return fmt.Errorf("entries take %d bytes, but %d are handed out", taken, s.events.taken)
+	case taken+s.counts.OrphanBytes != s.events.taken:
+		return fmt.Errorf("entries take %d bytes and orphans %d, but %d are handed out", taken, s.counts.OrphanBytes, s.events.taken)
+	case s.prepaid != 0:
+		return fmt.Errorf("%d bytes are taken for an orphan that is none", s.prepaid)
 	}
 	return nil
 }
 
 func (s *shard) checkEntry(id uint32, at ref, x *entry) error {
 	var e riemann.Event
-	if err := e.ParseStored(x.stored(), x.kept); err != nil {
+	if err := e.ParseStored(x.stored(), x.fields()); err != nil {
 		return err
 	}
 	hash := s.index.hasher.key(e.HostBytes(), e.ServiceBytes())

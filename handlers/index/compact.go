@@ -44,9 +44,12 @@ func (s *shard) compactEvents(most int) (emptied int) {
 	return emptied
 }
 
-// moveWhole moves an entry to another chunk of its class.
+// moveWhole moves an entry to another chunk of its class, unless it is pinned.
 func (s *shard) moveWhole(at ref) {
 	x := s.entry(at)
+	if x.pinned() {
+		return
+	}
 	hash := s.index.hasher.key(x.host(), x.service())
 	p := s.locate(hash.slot, at)
 	to := s.events.takeClass(x.class)

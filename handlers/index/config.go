@@ -33,6 +33,11 @@ type Config struct {
 	// be from LeastMemory to MaxMemory. NewMap has no limit of memory.
 	Entries, Memory Limit
 
+	// StreamMemory limits the bytes that streams take beside Memory: the lists of
+	// what they found, and old versions of entries that they still need (of NewMap
+	// it is not asked).
+	StreamMemory Limit
+
 	// Report is told of what an operator should know, in words, with a kind
 	// that is a fixed name; nil is nobody. It must not call the store.
 	Report func(kind, text string)

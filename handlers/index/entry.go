@@ -12,7 +12,7 @@ import (
 type entry struct {
 	id       uint32
 	size     uint32         // bytes of the stored form
-	kept     riemann.Fields // see riemann.Event.Kept
+	kept     riemann.Fields // see riemann.Event.Kept; with the number of pins, see pin.go
 	class    classID        // the chunk's; ownRun: a run of pages
 	bornHigh uint8
 	bornLow  uint32
@@ -62,11 +62,35 @@ func (x *entry) runPages() int { return int(x.spans[0].off)<<16 | int(x.spans[0]
 func (x *entry) setRunPages(n int) { x.spans[0] = shortSpan{uint16(n >> 16), uint16(n)} }
 
 // view makes e the view of the entry's event.
-func (x *entry) view(e *riemann.Event) {
-	if err := e.ParseStored(x.stored(), x.kept); err != nil {
+func (x *entry) view(e *riemann.Event) { x.viewOf(e, x.fields(), everything) }
+
+// everything stands for all that can be known of an entry.
+const everything = ^riemann.Fields(0)
+
+// spanFields are the fields whose places an entry knows.
+const spanFields = riemann.HasHost | riemann.HasService | riemann.HasState
+
+// viewOf makes e a view of the entry's event for who looks at no other fields than needs.
+// Where the entry knows their places, the rest of e is left as it was. kept is x.fields().
+// Of a pinned entry it needs no lock.
+func (x *entry) viewOf(e *riemann.Event, kept, needs riemann.Fields) {
+	var err error
+	switch {
+	case needs == everything:
+		err = e.ParseStored(x.stored(), kept)
+	case needs&^spanFields == 0 && x.class != ownRun:
+		e.Raw = x.stored()
+		e.Set = kept&spanFields | riemann.IsStored
+		e.Host, e.Service, e.State = x.spans[hostSpan].wide(), x.spans[serviceSpan].wide(), x.spans[stateSpan].wide()
+	default:
+		err = e.ParseStoredFields(x.stored(), kept, needs)
+	}
+	if err != nil {
 		panic("BUG: a stored event is damaged: " + err.Error())
 	}
 }
+
+func (s shortSpan) wide() riemann.Span { return riemann.Span{Off: uint32(s.off), Len: uint32(s.len)} }
 
 // text is the host, service or state; nil if there is none.
 func (x *entry) text(which int, bit riemann.Fields) []byte {

@@ -37,7 +37,13 @@ type Index struct {
 	// is for what known keys may need in postings.
 	softPages, hardPages int64
 
-	reaper reaper
+	reaper   reaper
+	streams  streams
+	searches struct {
+		ways   [ways]atomic.Int64
+		looked atomic.Int64
+	}
+	touched atomic.Uint64 // see shard.touched
 
 	withoutPostings bool // tests measure what they cost
 }
@@ -56,6 +62,7 @@ func New(cfg Config) *Index {
 	}
 	x := &Index{cfg: cfg, hasher: newHasher(), softPages: hard - hard/32, hardPages: hard}
 	x.pages = &pages{limit: hard}
+	x.streams.begin(cfg.StreamMemory)
 	x.batches.New = func() any { return new(batch) }
 	for range cfg.Shards {
 		x.shards = append(x.shards, newShard(x))
@@ -64,8 +71,9 @@ func New(cfg Config) *Index {
 }
 
 // Close frees the index's memory. Nobody may use the index during Close or
-// afterwards.
+// afterwards; all streams are released before.
 func (x *Index) Close() {
+	x.streams.wait()
 	x.shards = nil
 	x.pages.close()
 }
@@ -88,6 +96,13 @@ func (x *Index) Stats() Stats {
 	sum.Entries = x.entries.Load()
 	sum.HeldBytes = x.pages.inUse.Load() << pageShift
 	sum.ClockJumps = x.reaper.jumps.Load()
+	sum.Searches = SearchStats{
+		ByKey:     x.searches.ways[ByKey].Load(),
+		ByPosting: x.searches.ways[ByPosting].Load(),
+		ByScan:    x.searches.ways[ByScan].Load(),
+		Looked:    x.searches.looked.Load(),
+	}
+	sum.Streams = x.streams.stats()
 	return sum
 }
 

@@ -181,7 +181,8 @@ func (m *Map) expireShard(s *mapShard, now int64) int {
 // Search implements Store.
 func (m *Map) Search(q Matcher, cur *Cursor, dst []byte, limit int) []byte {
 	budget, limit := cur.budget(), orNone(limit)
-	for cur.shard < len(m.shards) && budget > 0 && len(dst) < limit {
+	cur.Full, cur.Way = false, ByScan
+	for cur.shard < len(m.shards) && budget > 0 && len(dst) < limit && !cur.Full {
 		dst = m.searchShard(&m.shards[cur.shard], q, cur, dst, limit, &budget)
 	}
 	cur.Done = cur.shard == len(m.shards)
@@ -203,21 +204,56 @@ func (m *Map) searchShard(s *mapShard, q Matcher, cur *Cursor, dst []byte, limit
 		if *budget == 0 || len(dst) >= limit {
 			return dst
 		}
-		cur.next = x.born + 1
 		if x.dead {
 			continue
 		}
-		*budget--
-		cur.Looked++
 		x.view(&cur.view)
 		if q.Match(&cur.view) {
-			cur.Matched++
-			dst = riemann.AppendEventField(dst, x.stored)
+			n := fieldSize(uint32(len(x.stored)))
+			if cur.Within && len(dst)+n > limit {
+				cur.Full = true
+				return dst
+			}
+			if cur.Matched++; !cur.Count {
+				dst = riemann.AppendEventField(dst, x.stored)
+			}
+			cur.Bytes += int64(n)
 		}
+		*budget--
+		cur.Looked++
+		cur.next = x.born + 1
 	}
 	cur.leaveShard()
 	return dst
 }
+
+// Stream implements Store.
+func (m *Map) Stream() Stream { return &mapStream{store: m} }
+
+// mapStream is the Stream of a Map: it has its own copies of what it found.
+type mapStream struct {
+	store *Map
+	found []byte
+}
+
+// Find implements Stream.
+func (st *mapStream) Find(q Matcher, cur *Cursor) {
+	st.found = st.store.Search(q, cur, st.found, 0)
+}
+
+// Next implements Stream.
+func (st *mapStream) Next(dst []byte, limit int) (out []byte, done bool) {
+	n := min(len(st.found), max(0, limit-len(dst)))
+	dst = append(dst, st.found[:n]...)
+	st.found = st.found[n:]
+	return dst, len(st.found) == 0
+}
+
+// Broken implements Stream: it never is.
+func (st *mapStream) Broken() error { return nil }
+
+// Release implements Stream.
+func (st *mapStream) Release() { st.found = nil }
 
 // bornFrom is the index in order of the first entry born at or after born.
 func (s *mapShard) bornFrom(born uint64) int {

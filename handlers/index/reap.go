@@ -87,19 +87,24 @@ func (x *Index) expireShard(s *shard, now int64, most int) int {
 	n := 0
 	for block, done := 0, false; !done && n < most; {
 		var k int
-		k, block, done = s.expire(now, block, min(most-n, holdExpired))
+		var lacking int64
+		k, block, done, lacking = s.expire(now, block, min(most-n, holdExpired))
 		n += k
 		x.tell(s)
+		if lacking > 0 {
+			x.streams.makeRoom(lacking)
+		}
 	}
 	return n
 }
 
 // expire looks into the blocks from block on for what is due, and takes it out,
 // until it has taken most or looked into holdBlocks. It returns where to go on,
-// and whether all is done.
-func (s *shard) expire(now int64, block, most int) (n, next int, done bool) {
+// whether all is done, and how many bytes of stream memory are lacking to go on.
+func (s *shard) expire(now int64, block, most int) (n, next int, done bool, lacking int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lacking = 0
 	var room [holdExpired]victim
 	due := room[:0]
 	looked := 0
@@ -115,8 +120,21 @@ func (s *shard) expire(now int64, block, most int) (n, next int, done bool) {
 			break // there is more in it than may be taken
 		}
 	}
-	s.takeOut(now, due)
-	return len(due), block, block >= len(s.ids.earliest)
+	n = s.takeOut(now, due)
+	s.counts.Expired += int64(n)
+	if n < len(due) {
+		return n, s.dueAgain(due[n:]), false, s.lacking
+	}
+	return n, block, block >= len(s.ids.earliest), 0
+}
+
+// dueAgain makes entries that were not taken out due again, and returns the block of the
+// first.
+func (s *shard) dueAgain(due []victim) (block int) {
+	for i := range due {
+		s.ids.setDeadline(due[i].id, *s.ids.deadline(due[i].id))
+	}
+	return int(due[0].id >> blockShift)
 }
 
 // dueInBlock appends what is due in a block to due, up to most, and finds anew
@@ -179,9 +197,10 @@ type victim struct {
 	ids  [2]ref // of the postings of its host and service
 }
 
-// takeOut takes entries out. All that they touch is touched first, so that the
-// cache misses overlap.
-func (s *shard) takeOut(now int64, due []victim) {
+// takeOut takes entries out, until one must be kept for a stream and there is no memory
+// for that, and returns how many. All that they touch is touched first, so that the cache
+// misses overlap.
+func (s *shard) takeOut(now int64, due []victim) int {
 	sum := uint64(0)
 	for i := range due {
 		sum += touchEntry(s.pages.hint(s.ids.ref(due[i].id)), mostTouched)
@@ -201,18 +220,24 @@ func (s *shard) takeOut(now int64, due []victim) {
 	}
 	s.touched = sum
 	for i := range due {
-		s.takeOutOne(now, &due[i])
+		if !s.takeOutOne(now, &due[i]) {
+			return i
+		}
 	}
-	s.counts.Expired += int64(len(due))
+	return len(due)
 }
 
-func (s *shard) takeOutOne(now int64, v *victim) {
+func (s *shard) takeOutOne(now int64, v *victim) bool {
 	at := s.ids.ref(v.id)
 	x := s.entry(at)
+	if x.pinned() && !s.roomForOrphan(x) {
+		return false
+	}
 	if s.index.listener.listening() {
 		var e riemann.Event
 		x.view(&e)
 		s.changes.noteExpired(&e, s.index.cfg.ExpireKeep, now)
 	}
 	s.remove(s.locate(v.hash.slot, at), x, &v.hash)
+	return true
 }

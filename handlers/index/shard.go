@@ -21,6 +21,11 @@ type shard struct {
 	// lock within the shard: the entries that it is to see were born before.
 	births uint64
 
+	// See pin.go.
+	manyPins map[ref]uint32 // counts of pins that have no room in their entry
+	prepaid  int64          // bytes of stream memory that are taken for an orphan to be
+	lacking  int64          // bytes that were not to be had for one
+
 	counts  Stats
 	changes changes
 	compact compaction
@@ -103,14 +108,29 @@ type write struct {
 	delete   bool // its state is "expired"
 }
 
-// apply takes an event and reports whether it could.
+// apply takes an event and reports whether it could. If it could not because s.lacking
+// bytes are not there to keep an old version, the caller lets go of the lock, calls
+// streams.makeRoom and tries again.
 func (s *shard) apply(w *write) bool {
+	s.lacking = 0
 	host, service := w.event.HostBytes(), w.event.ServiceBytes()
 	p, x := s.find(w.hash.slot, host, service)
-	switch {
-	case x != nil && s.index.cfg.NewestWins && s.isNewer(x, w.at):
+	if x != nil && s.index.cfg.NewestWins && s.isNewer(x, w.at) {
 		s.counts.Older++
 		return true
+	}
+	if x != nil && x.pinned() {
+		if !s.roomForOrphan(x) {
+			return false
+		}
+		defer s.settleOrphan()
+	}
+	return s.applyTo(p, x, w)
+}
+
+// applyTo takes an event for a key whose entry is x; nil if there is none.
+func (s *shard) applyTo(p probe, x *entry, w *write) bool {
+	switch {
 	case w.delete:
 		if x != nil {
 			s.remove(p, x, &w.hash)
@@ -191,7 +211,7 @@ func (s *shard) put(x *entry, w *write) {
 // update replaces the event of an entry, unless a limit is reached.
 func (s *shard) update(p probe, x *entry, w *write) bool {
 	n := entrySize + len(w.stored)
-	move := !x.suits(n)
+	move := !x.suits(n) || x.pinned()
 	if move && !s.admitsChunk(n) {
 		return false
 	}
@@ -235,8 +255,18 @@ func (s *shard) moveEntry(p probe, old *entry, n int) *entry {
 	x.bornHigh, x.bornLow = old.bornHigh, old.bornLow
 	keySlotAt(&p).at = to
 	s.ids.setRef(x.id, to)
-	s.giveEntry(old, at)
+	s.leave(old, at)
 	return x
+}
+
+// leave gives back the chunk of an entry that has moved or is deleted, or leaves it to
+// its pins.
+func (s *shard) leave(x *entry, at ref) {
+	if x.pinned() {
+		s.orphan(x)
+		return
+	}
+	s.giveEntry(x, at)
 }
 
 // remove takes an entry out; p is its slot.
@@ -246,7 +276,7 @@ func (s *shard) remove(p probe, x *entry, hash *keyHash) {
 	s.keys.remove(p)
 	s.ids.give(x.id)
 	s.counts.StoredBytes -= int64(x.size)
-	s.giveEntry(x, at)
+	s.leave(x, at)
 	s.index.entries.Add(-1)
 	if s.ids.live == 0 && s.ids.used > idsPerPart {
 		s.reset()

@@ -3,12 +3,23 @@ package index
 import (
 	"math"
 
+	"darboux/handlers/query"
 	"darboux/handlers/riemann"
 )
 
-// Matcher is what Search asks of a query: a *query.Query.
+// Matcher is what Search asks of a query.
 type Matcher interface {
 	Match(e *riemann.Event) bool
+}
+
+// Query is what a search makes more of than of any Matcher: a *query.Query, or what wraps
+// one. Its events need have no other fields than it Needs.
+type Query interface {
+	Matcher
+	Needs() riemann.Fields
+	Lookups() []query.Lookup
+	Steps() int
+	Terms() int
 }
 
 // Store is an index. All methods may be called from any goroutine.
@@ -26,13 +37,18 @@ type Store interface {
 
 	// Search appends the events that q matches to dst, each as a field of a
 	// Msg (riemann.AppendEventField), going on from cur, and returns dst. It
-	// stops when dst has limit bytes or more (it may exceed limit by one
-	// event; 0 is no limit), after about cur.Slice entries, and when all entries were looked
-	// at: then cur.Done is set.
+	// stops when dst has limit bytes or more (it may exceed limit by one event,
+	// unless cur.Within; 0 is no limit), after about cur.Slice entries, and when
+	// all entries were looked at: then cur.Done is set.
 	//
 	// Over all calls with one Cursor no key comes up twice, and none is missing
 	// that matched all the while. Each event is whole, as it was at one moment.
+	// A panic of q ends the search and goes on to the caller.
 	Search(q Matcher, cur *Cursor, dst []byte, limit int) []byte
+
+	// Stream begins a search, or goes on with one, whose matches may be more than
+	// a buffer has room for.
+	Stream() Stream
 
 	// Expire takes out the entries whose deadline lies before now (microseconds
 	// of the Unix epoch) and returns their number. Until then they are visible.
@@ -49,16 +65,61 @@ type Store interface {
 	Stats() Stats
 }
 
+// Stream is the matches of a search, kept without being copied until it is their turn, in
+// the version in which they were found, whatever is overwritten, deleted or expired
+// meanwhile. First all are found, then they are taken out. Whoever opened it uses it,
+// from one goroutine at a time, and releases it.
+type Stream interface {
+	// Find is Search, but that the matches go into the stream.
+	Find(q Matcher, cur *Cursor)
+
+	// Next appends what comes next of the matches to dst, up to limit bytes in dst or a
+	// few more, so that an event may come in several pieces. done says that nothing
+	// more comes.
+	Next(dst []byte, limit int) (out []byte, done bool)
+
+	// Broken is why the stream was given up, because memory for streams is short; nil as
+	// long as it was not. What it held is gone then: Find finds nothing more, and Next
+	// has nothing more, though it is not done. Any goroutine may call it.
+	Broken() error
+
+	// Release lets go of all that is held. It is called once, whatever became of it.
+	Release()
+}
+
+// Way is how a search finds the entries to look at.
+type Way uint8
+
+// The ways, the one that costs the most last.
+const (
+	ByNothing Way = iota // none need be looked at
+	ByKey                // the one with a host and a service
+	ByPosting            // those that the postings name
+	ByScan               // all
+	ways
+)
+
+func (w Way) String() string { return [ways]string{"nothing", "key", "posting", "scan"}[w] }
+
 // Cursor is how far a search has got. Its zero value, with a Slice, begins one;
 // it holds nothing of the store, so it may be dropped at any time. It must not
 // be used by two goroutines at once, nor with two stores.
 type Cursor struct {
-	Slice int  // entries to look at in one call, about; 0 is no limit
-	Done  bool // all entries were looked at
+	Slice  int  // entries to look at in one call, about; 0 is no limit
+	Within bool // Search stops before a match that would exceed its limit, and sets Full
+	Count  bool // Search only counts the matches
 
-	Looked  int // entries looked at so far
-	Matched int // events appended so far
+	Done bool // all entries were looked at
+	Full bool // a match had no room; the next call begins with it
 
+	Looked  int   // entries looked at so far
+	Matched int   // events found so far
+	Bytes   int64 // that they take as fields of a Msg
+	Way     Way   // how the entries were found, in the shard where that cost the most
+
+	begun  bool   // plan is made, if there is one
+	plan   *plan  // of an Index; nil: all entries are looked at
+	large  bool   // of an Index: the next entry is a large one
 	shard  int    // the shard at hand
 	inside bool   // born and next hold for it
 	next   uint64 // where in it to go on
@@ -71,6 +132,9 @@ type Cursor struct {
 func (c *Cursor) leaveShard() {
 	c.shard++
 	c.inside, c.next, c.born = false, 0, 0
+	if c.plan != nil {
+		c.plan.begin()
+	}
 }
 
 // orNone is a limit of bytes, 0 being none.
@@ -107,6 +171,27 @@ type Stats struct {
 	RefusedMemory  int64 // counter: events refused for the limit of memory
 
 	ClockJumps int64 // counter: jumps of the wall clock that Expire saw
+
+	Pins        int64 // gauge: times that entries are held for searches and streams
+	OrphanBytes int64 // gauge: memory of old versions that are only held for these
+
+	Searches SearchStats
+	Streams  StreamStats
+}
+
+// SearchStats are the numbers of a store's searches, all of them counters. A snapshot is a
+// search, too.
+type SearchStats struct {
+	ByKey, ByPosting, ByScan int64 // searches that are done, by the way they went
+	Looked                   int64 // entries that searches looked at
+}
+
+// StreamStats are the numbers of a store's streams.
+type StreamStats struct {
+	Open   int64 // gauge: streams
+	Bytes  int64 // gauge: memory for streams, including OrphanBytes
+	Opened int64 // counter: streams
+	Broken int64 // counter: streams that were given up for want of memory
 }
 
 // add adds the numbers of a shard.
@@ -123,4 +208,6 @@ func (s *Stats) add(t *Stats) {
 	s.RefusedEntries += t.RefusedEntries
 	s.RefusedMemory += t.RefusedMemory
 	s.ClockJumps += t.ClockJumps
+	s.Pins += t.Pins
+	s.OrphanBytes += t.OrphanBytes
 }

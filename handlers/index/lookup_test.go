@@ -1,0 +1,282 @@
+package index
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"darboux/handlers/query"
+	"darboux/handlers/riemann"
+)
+
+// realQueries are queries that go all the ways that there are.
+var realQueries = compiled(
+	`true`,
+	`false`,
+	`host = "a"`,
+	`host = "a" and service = "s"`,
+	`host = "a" and service = nil`,
+	`host = nil`,
+	`not service = "s"`,
+	`state = "critical"`,
+	`state != "ok"`,
+	`tagged "production"`,
+	`tagged "x" and not tagged "y"`,
+	`tagged "t"`,
+	`host =~ "web%"`,
+	`service =~ "disk%"`,
+	`service =~ "%l%"`,
+	`service ~= "^d"`,
+	`description =~ "d%" and metric > 0`,
+	`ttl = 10 or time > 0`,
+	`host = "a" or host = "b"`,
+	`(host = "a" or tagged "x") and state = "ok"`,
+	`host = "a" or false`,
+	`host =~ "a%" or service =~ "d%" or host = "b" and service = "s"`,
+	`host = "c" or (state = "ok" and (tagged "x" or service =~ "t%"))`,
+	`(host = "a" and host = "b") or tagged "long"`,
+	`state = "ok" or state = "critical" or state = "" or state = nil`,
+	`host = "a" and description ~= "^d+$"`,
+)
+
+func compiled(texts ...string) (all []*query.Query) {
+	for _, text := range texts {
+		q, err := query.Compile(text)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+func anyRealQuery(t *rapid.T) *query.Query {
+	return realQueries[rapid.IntRange(0, len(realQueries)-1).Draw(t, "query")]
+}
+
+// A search in slices, by whatever way and into whatever, while all changes.
+type underWay struct {
+	q      *query.Query
+	store  Store
+	cur    Cursor
+	stream Stream // nil: matches are appended to found
+	found  []byte
+
+	always   map[string]bool            // keys that matched since the search began
+	versions map[string]map[string]bool // that keys had since then
+}
+
+// begin begins a search of x, whose contents are as the model's.
+func begin(t *rapid.T, p *pair) *underWay {
+	u := &underWay{
+		q: anyRealQuery(t), store: p.real,
+		cur:      Cursor{Slice: rapid.SampledFrom([]int{1, 2, 5, 200}).Draw(t, "slice")},
+		always:   map[string]bool{},
+		versions: map[string]map[string]bool{},
+	}
+	if rapid.Bool().Draw(t, "into a stream") {
+		u.stream = p.real.Stream()
+	}
+	for key, version := range p.matching(u.q) {
+		u.always[key] = true
+		u.versions[key] = map[string]bool{version: true}
+	}
+	return u
+}
+
+// matching are the events that match in the model, by key.
+func (p *pair) matching(q Matcher) map[string]string {
+	all := map[string]string{}
+	for _, field := range contents(p.model, q, 0, 0) {
+		var e riemann.Event
+		if err := e.Parse([]byte(field)); err != nil {
+			panic(err)
+		}
+		all[keyOf(&e)] = field
+	}
+	return all
+}
+
+// changed notes what the keys are now.
+func (u *underWay) changed(p *pair) {
+	if u.cur.Done {
+		return
+	}
+	now := p.matching(u.q)
+	for key := range u.always {
+		if _, ok := now[key]; !ok {
+			delete(u.always, key)
+		}
+	}
+	for key, version := range now {
+		if u.versions[key] == nil {
+			u.versions[key] = map[string]bool{}
+		}
+		u.versions[key][version] = true
+	}
+}
+
+func (u *underWay) slice(limit int) {
+	switch {
+	case u.cur.Done:
+	case u.stream != nil:
+		u.stream.Find(u.q, &u.cur)
+	default:
+		u.found = append(u.found, u.store.Search(u.q, &u.cur, nil, limit)...)
+	}
+}
+
+// next takes the next piece out of a stream whose search is done.
+func (u *underWay) next(limit int) (done bool) {
+	if u.stream == nil {
+		return true
+	}
+	var piece []byte
+	piece, done = u.stream.Next(nil, limit)
+	u.found = append(u.found, piece...)
+	return done
+}
+
+// end finishes the search and checks what it found.
+func (u *underWay) end(t *rapid.T) {
+	for !u.cur.Done && u.broken() == nil {
+		u.slice(0)
+	}
+	for u.broken() == nil && !u.next(100) {
+	}
+	if u.broken() == nil {
+		u.check(t)
+	}
+	u.release()
+}
+
+func (u *underWay) broken() error {
+	if u.stream == nil {
+		return nil
+	}
+	return u.stream.Broken()
+}
+
+func (u *underWay) release() {
+	if u.stream != nil {
+		u.stream.Release()
+	}
+}
+
+func (u *underWay) check(t *rapid.T) {
+	seen := map[string]bool{}
+	fields := fieldsOf(u.found)
+	for _, field := range fields {
+		e := viewed(t, wire(field))[0]
+		key := keyOf(&e)
+		switch {
+		case seen[key]:
+			t.Fatalf("%s: key %q was found twice", u.q, key)
+		case !u.versions[key][field]:
+			t.Fatalf("%s: key %q was found in a version that it never had: %#v", u.q, key, wire(field))
+		}
+		seen[key] = true
+	}
+	for key := range u.always {
+		if !seen[key] {
+			t.Fatalf("%s, by %v: key %q matched all the while, and was not found", u.q, u.cur.Way, key)
+		}
+	}
+	if u.cur.Matched != len(fields) || u.cur.Bytes != int64(len(u.found)) {
+		t.Fatalf("%d matches of %d bytes counted, found %d of %d", u.cur.Matched, u.cur.Bytes, len(fields), len(u.found))
+	}
+}
+
+// Searches by all ways, into buffers and into streams, find every key that matches all the
+// while, none twice, and each in a version that it had meanwhile, whatever is inserted,
+// overwritten, deleted, expired and compacted; streams are released at any moment, or
+// broken for want of memory. The invariants hold throughout.
+func TestSearchesUnderWay(t *testing.T) {
+	for _, shards := range []int{1, 4} {
+		t.Run(fmt.Sprint(shards, " shards"), rapid.MakeCheck(func(t *rapid.T) {
+			memory := rapid.SampledFrom([]int64{0, 30_000}).Draw(t, "stream memory")
+			searchesUnderWay(t, Config{Shards: shards, DefaultTTL: 10, StreamMemory: Limit{"--stream-memory", memory}})
+		}))
+	}
+}
+
+func searchesUnderWay(t *rapid.T, cfg Config) {
+	p := newPair(t, cfg)
+	defer p.real.Close()
+	var all []*underWay
+	changed := func() {
+		for _, u := range all {
+			u.changed(p)
+		}
+	}
+	one := func(t *rapid.T) int {
+		if len(all) == 0 {
+			t.Skip("no search is under way")
+		}
+		return rapid.IntRange(0, len(all)-1).Draw(t, "which")
+	}
+	t.Repeat(map[string]func(*rapid.T){
+		"apply": func(t *rapid.T) {
+			for range rapid.IntRange(1, 8).Draw(t, "changes") {
+				p.apply(t, 1) // so that no version of a key is missed
+				changed()
+			}
+		},
+		"expire": func(t *rapid.T) {
+			p.expire(t)
+			changed()
+		},
+		"clock": func(t *rapid.T) { p.now += rapid.Int64Range(0, 8_000_000).Draw(t, "microseconds") },
+		"begin": func(t *rapid.T) {
+			if len(all) < 5 {
+				all = append(all, begin(t, p))
+			}
+		},
+		"slice": func(t *rapid.T) { all[one(t)].slice(rapid.SampledFrom([]int{0, 1, 300}).Draw(t, "limit")) },
+		"next": func(t *rapid.T) {
+			if u := all[one(t)]; u.cur.Done {
+				u.next(rapid.SampledFrom([]int{1, 70, 5_000}).Draw(t, "piece"))
+			}
+		},
+		"end": func(t *rapid.T) {
+			i := one(t)
+			all[i].end(t)
+			all = slices.Delete(all, i, i+1)
+		},
+		"release": func(t *rapid.T) {
+			i := one(t)
+			all[i].release()
+			all = slices.Delete(all, i, i+1)
+		},
+		"": func(t *rapid.T) {
+			if err := p.real.check(); err != nil {
+				t.Fatalf("an invariant does not hold: %v", err)
+			}
+			if n := p.real.streams.used.Load(); cfg.StreamMemory.exceededBy(n) {
+				t.Fatalf("streams take %d bytes", n)
+			}
+		},
+	})
+	for _, u := range all {
+		u.end(t)
+	}
+	if n := p.real.streams.used.Load(); n != 0 {
+		t.Fatalf("no stream is left, but %d bytes are taken", n)
+	}
+}
+
+// The index finds with real queries what the model does.
+func TestQueriesEqualModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPair(t, Config{Shards: 1 << rapid.IntRange(0, 3).Draw(t, "shards"), DefaultTTL: 10})
+		defer p.real.Close()
+		for range rapid.IntRange(1, 10).Draw(t, "batches") {
+			p.apply(t, 50)
+		}
+		for _, q := range realQueries {
+			p.compare(t, q)
+		}
+	})
+}
