@@ -46,7 +46,7 @@ func (a *API) index(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	var source Sliced
-	s := search{api: a, want: want, step: max(1, stepCost/(8+want.query.Steps()))}
+	s := search{Query: want.query, api: a, want: want, step: max(1, stepCost/(8+want.query.Steps()))}
 	switch {
 	case want.explain:
 		source = &explaining{search: s}
@@ -61,6 +61,8 @@ func (a *API) index(ctx *fasthttp.RequestCtx) {
 
 // search is a query that is being run for a reply.
 type search struct {
+	*query.Query // tells the index how to find its matches; Match is our own
+
 	api      *API
 	want     wish
 	cursor   index.Cursor
@@ -77,7 +79,7 @@ func (s *search) Read([]byte) (int, error) { return 0, io.ErrNoProgress }
 // index is the index's own.
 func (s *search) Match(e *riemann.Event) bool {
 	s.matching = true
-	ok := s.want.query.Match(e)
+	ok := s.Query.Match(e)
 	s.matching = false
 	return ok
 }
