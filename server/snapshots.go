@@ -143,7 +143,7 @@ func (s *snapshots) stop(ctx context.Context) error {
 	go func() {
 		s.cancel()
 		s.running.Wait()
-		done <- s.write(ctx, "end", s.store) // nobody is in the way any more
+		done <- s.write(ctx, "end", 0) // nobody is in the way any more
 	}()
 	select {
 	case err := <-done:
@@ -175,9 +175,9 @@ func (s *snapshots) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case why := <-s.asked:
-			err = s.write(ctx, why, &paced{Store: s.store})
+			err = s.write(ctx, why, restWhileServing)
 		case <-timer.C:
-			err = s.write(ctx, byInterval, &paced{Store: s.store})
+			err = s.write(ctx, byInterval, restWhileServing)
 		}
 		switch {
 		case err != nil && (s.every == 0 || s.every > retryAfter):
@@ -188,11 +188,17 @@ func (s *snapshots) run(ctx context.Context) {
 	}
 }
 
-// write writes a snapshot of the store, and counts and logs what becomes of it. The last
-// good one stays if it fails.
-func (s *snapshots) write(ctx context.Context, why string, store index.Store) error {
+// restWhileServing is how many times as long as it works the writer of a snapshot rests:
+// it takes about a fifth of a core from those who serve.
+const restWhileServing = 4
+
+// write writes a snapshot, resting that many times as long as it works, and counts and
+// logs what becomes of it. The last good one stays if it fails.
+func (s *snapshots) write(ctx context.Context, why string, rest int) error {
 	begin := time.Now()
-	done, err := s.file.Write(ctx, store)
+	file := s.file
+	file.Rest = rest
+	done, err := file.Write(ctx, s.store)
 	took := time.Since(begin).Round(time.Millisecond)
 	switch {
 	case err != nil && ctx.Err() == context.Canceled:
