@@ -2,12 +2,16 @@ package index
 
 import "math/bits"
 
-// idSet is a set of ids of a shard, a bit for each.
-type idSet struct{ words []uint64 }
+// idSet is a set of ids of a shard, those from first on up to some end, a bit for each.
+type idSet struct {
+	first uint32 // a multiple of a group's ids
+	words []uint64
+}
 
-// begin empties the set and gives it room for the ids below n.
-func (s *idSet) begin(n uint32) {
-	size := (int(n) + 63) / 64
+// begin empties the set and gives it room for the ids from first up to end, or a few more.
+func (s *idSet) begin(first, end uint32) {
+	s.first = first
+	size := (int(end-first) + 63) / 64
 	if cap(s.words) < size {
 		s.words = make([]uint64, size)
 		return
@@ -16,17 +20,19 @@ func (s *idSet) begin(n uint32) {
 	clear(s.words)
 }
 
-// add puts an id into the set. One that was given out after begin is left out: its entry
-// is too young to be looked for.
+// end is where the ids end that have room in the set.
+func (s *idSet) end() uint32 { return s.first + uint32(len(s.words))*64 }
+
+// add puts an id into the set, if it has room for it.
 func (s *idSet) add(id uint32) {
-	if i := int(id / 64); i < len(s.words) {
+	if i := int(int64(id)-int64(s.first)) >> 6; i >= 0 && i < len(s.words) {
 		s.words[i] |= 1 << (id % 64)
 	}
 }
 
-// next is the first id of the set that is not less than from.
+// next is the first id of the set that is not less than from, which is not less than first.
 func (s *idSet) next(from uint32) (id uint32, ok bool) {
-	i := int(from / 64)
+	i := int(from-s.first) / 64
 	if i >= len(s.words) {
 		return 0, false
 	}
@@ -37,7 +43,7 @@ func (s *idSet) next(from uint32) (id uint32, ok bool) {
 		}
 		word = s.words[i]
 	}
-	return uint32(i)*64 + uint32(bits.TrailingZeros64(word)), true
+	return s.first + uint32(i)*64 + uint32(bits.TrailingZeros64(word)), true
 }
 
 // addTo puts the ids of a posting from from up to to into a set, and reports whether
@@ -72,10 +78,10 @@ func (s *slab) addManyTo(set *idSet, p *posting, from, to uint32) (more bool) {
 func (s *slab) addGroupTo(set *idSet, g *group, first uint32) {
 	switch n := g.len(); {
 	case g.count&bitmapForm != 0:
-		if first/64 >= uint32(len(set.words)) {
+		if first < set.first || first >= set.end() {
 			return
 		}
-		words := set.words[first/64:]
+		words := set.words[(first-set.first)/64:]
 		for i, word := range s.bitmap(g)[:min(bitmapWords, len(words))] {
 			words[i] |= word
 		}

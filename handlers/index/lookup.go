@@ -12,7 +12,8 @@ type lookup struct {
 	chosen []int  // atoms of the way that was chosen
 	other  []int  // scratch
 	from   uint32 // collecting: ids from here on are still to be collected of the atom, or of the terms, at hand
-	set    idSet
+	end    uint32 // ids from here on are too young to be looked for
+	set    idSet  // of some of the ids below end; when it is gone through, it becomes that of the next ones
 	walk   walk
 }
 
@@ -32,6 +33,9 @@ const (
 	holdAtoms = 32
 	// windowIDs is over how many ids postings are collected under one lock.
 	windowIDs = 16 << groupShift
+	// setIDs is how many ids a set has room for: a running search takes no more
+	// memory than that for them, 16 KiB.
+	setIDs = 32 << groupShift
 )
 
 // prepare does the next step of finding out which entries of s to look at, and reports
@@ -100,17 +104,23 @@ func (p *plan) choose(live int, used uint32, crowded bool) {
 			p.chosen, p.other, least = p.other, p.chosen, n
 		}
 	}
-	p.at, p.from = 0, 0
 	switch {
 	case least > 2*live:
 		p.phase = fromAll
 	case len(p.chosen) == 1 && p.atoms[p.chosen[0]].single(crowded):
 		p.phase = fromTerm
 	default:
-		p.phase = collectIDs
-		p.set.begin(used)
-		p.walk.begin(p)
+		p.end = used
+		p.beginSet(0)
 	}
+}
+
+// beginSet begins to collect ids from first on.
+func (p *plan) beginSet(first uint32) {
+	p.phase = collectIDs
+	p.set.begin(first, min(first+setIDs, p.end))
+	p.at, p.from = 0, first
+	p.walk.begin(p)
 }
 
 // single reports whether all that the atom names in a shard is in one posting.
@@ -158,7 +168,7 @@ func (p *plan) collect(s *shard) {
 // collectAtom adds the next ids of an atom to the set, and goes on to the next atom
 // behind its last.
 func (p *plan) collectAtom(s *shard, a *atom) {
-	to := p.from + windowIDs
+	to := min(p.from+windowIDs, p.set.end())
 	more := false
 	switch {
 	case a.isKey:
@@ -173,8 +183,8 @@ func (p *plan) collectAtom(s *shard, a *atom) {
 			more = true
 		}
 	}
-	if p.from = to; !more {
-		p.at, p.from = p.at+1, 0
+	if p.from = to; !more || to == p.set.end() {
+		p.at, p.from = p.at+1, p.set.first
 	}
 }
 
@@ -235,12 +245,12 @@ func (w *walk) visit(p *plan, s *shard) {
 	s.touchWitnesses(w.field, w.hashes[n:])
 	for len(w.hashes) > n {
 		last := len(w.hashes) - 1
-		to := p.from + windowIDs
-		if w.add(p, s, w.hashes[last], to) {
+		to := min(p.from+windowIDs, p.set.end())
+		if w.add(p, s, w.hashes[last], to) && to < p.set.end() {
 			p.from = to
 			return
 		}
-		p.from = 0
+		p.from = p.set.first
 		w.hashes = w.hashes[:last]
 	}
 }

@@ -280,3 +280,103 @@ func TestQueriesEqualModel(t *testing.T) {
 		}
 	})
 }
+
+// Searches by postings of very many entries go through their ids in parts, and tables of
+// very many terms in segments.
+func TestLookupsOfManyIDs(t *testing.T) {
+	const entries, small = setIDs + 100_000, 10_000
+	x := newIndex(t, Config{Shards: 1, DefaultTTL: 60})
+	var wires []wire
+	for i := range entries {
+		r := riemann.Record{Host: fmt.Sprint("h", i%small, "-", i), Service: "s", State: "ok"}
+		if i%1000 == 7 {
+			r.Tags, r.Service = []string{"rare"}, "t"
+		}
+		if wires = append(wires, r.AppendEvent(nil)); len(wires) == 1000 || i == entries-1 {
+			if x.Apply(viewed(t, wires...), feedMicros, make([]bool, len(wires))) > 0 {
+				t.Fatal(x.WhyRefused())
+			}
+			wires = wires[:0]
+		}
+	}
+	for _, q := range compiled(
+		`host =~ "h123-%"`,
+		`host =~ "h12%" and service =~ "s%"`,
+		`service = "s" or service = "t"`,
+		`service =~ "t%" or host = "h5-5"`,
+		`tagged "rare"`,
+	) {
+		want := len(contents(x, matchFunc(q.Match), 0, 0)) // by scan
+		var cur Cursor
+		n := 0
+		for cur = (Cursor{Slice: 5_000}); !cur.Done; {
+			n += len(fieldsOf(x.Search(q, &cur, nil, 30_000)))
+		}
+		if n != want || n == 0 || cur.Way != ByPosting {
+			t.Errorf("%s: found %d by %v; want %d by posting", q, n, cur.Way, want)
+		}
+	}
+}
+
+// A search looks at no more entries than its way names, and says which that was.
+func TestWays(t *testing.T) {
+	const hosts, services = 50, 20
+	x := newIndex(t, Config{Shards: 4, DefaultTTL: 60})
+	for h := range hosts {
+		for s := range services {
+			r := riemann.Record{Host: fmt.Sprint("web", h), Service: fmt.Sprint("disk ", s), State: "ok"}
+			if s == 0 {
+				r.State, r.Tags = "critical", []string{"root"}
+			}
+			apply(t, x, r)
+		}
+	}
+	for _, row := range []struct {
+		text   string
+		way    Way
+		looked int
+	}{
+		{`false`, ByNothing, 0},
+		{`host = "web1" and false`, ByNothing, 0},
+		{`host = "web1" and service = "disk 1"`, ByKey, 1},
+		{`host = "web1" and service = "disk 1" and state = "critical"`, ByKey, 1},
+		{`host = "web1" and service = "none"`, ByKey, 0},
+		{`host = "web1"`, ByPosting, services},
+		{`service = "disk 1"`, ByPosting, hosts},
+		{`state = "critical"`, ByPosting, hosts},
+		{`tagged "root"`, ByPosting, hosts},
+		{`host =~ "web1%"`, ByPosting, 11 * services},
+		{`service =~ "disk 1%"`, ByPosting, 11 * hosts},
+		{`host = "none"`, ByPosting, 0},
+		{`host = "web1" or host = "web2"`, ByPosting, 2 * services},
+		{`host = "web1" or state = "critical"`, ByPosting, services + hosts - 1},
+		{`host = "web1" or service = "disk 1" and host = "web2"`, ByPosting, services + 1},
+		{`(host = "web1" or host = "web2") and metric > 1`, ByPosting, 2 * services},
+		{`state = "ok" and host = "web3"`, ByPosting, services},
+		{`state = "ok" and (host = "web3" or host =~ "x%")`, ByPosting, services},
+		{`metric > 1`, ByScan, hosts * services},
+		{`not host = "web1"`, ByScan, hosts * services},
+		{`host = "web1" or metric > 1`, ByScan, hosts * services},
+		{`service =~ "%1%"`, ByScan, hosts * services},
+	} {
+		before := x.Stats().Searches
+		cur := Cursor{}
+		q := compiled(row.text)[0]
+		found := len(fieldsOf(x.Search(q, &cur, nil, 0)))
+		if cur.Way != row.way || cur.Looked != row.looked || cur.Matched != found {
+			t.Errorf("%s: by %v, looked at %d, matched %d of %d; want by %v, %d", row.text, cur.Way, cur.Looked, cur.Matched, found, row.way, row.looked)
+		}
+		after := x.Stats().Searches
+		by := [ways]int64{0, after.ByKey - before.ByKey, after.ByPosting - before.ByPosting, after.ByScan - before.ByScan}
+		want := [ways]int64{}
+		if row.way != ByNothing {
+			want[row.way] = 1
+		}
+		if by != want {
+			t.Errorf("%s: counted %v, want %v", row.text, by, want)
+		}
+		if n := after.Looked - before.Looked; n != int64(row.looked) {
+			t.Errorf("%s: %d entries counted, want %d", row.text, n, row.looked)
+		}
+	}
+}

@@ -305,10 +305,14 @@ func (f *finder) candidates(s *shard) (found []candidate, next uint32, end bool)
 			found, next = append(found, candidate{id: id, at: s.ids.ref(id)}), id+1
 		}
 	default:
+		next = max(next, p.set.first)
 		for skipped := 0; len(found) < most && skipped < holdSkipped; {
 			id, ok := p.set.next(next)
 			if !ok {
-				end = true
+				end = p.set.end() >= p.end
+				if !end && len(found) == 0 {
+					p.beginSet(p.set.end())
+				}
 				break
 			}
 			next = id + 1
