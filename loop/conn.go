@@ -84,6 +84,8 @@ type Conn struct {
 	replies []frame.Reply // what the kernel has not taken, at most a few
 	unsent  int           // bytes in replies
 	full    bool          // true exactly when the kernel would not take more
+	told    bool          // true exactly while the event at hand says that the kernel takes more
+	stalled bool          // the kernel said so and took nothing: it is not asked again before the next tick
 
 	short     int // bytes that it waits for in the line for memory
 	held      int // bytes counted for this connection: in, the burst's frames, unsent
@@ -129,7 +131,7 @@ func (c *Conn) want() interest {
 		return absent
 	}
 	reads := c.reading() || c.state == lingering
-	writes := c.unsent > 0 && c.full
+	writes := c.unsent > 0 && c.full && !c.stalled
 	switch {
 	case reads && writes:
 		return readWrite

@@ -62,6 +62,12 @@ func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 	if c.unsent == 0 {
 		l.resetSending(c, now)
 	}
+	if c.stalled {
+		c.stalled, c.full = false, false
+		if l.settle(c); c.state == closed {
+			return
+		}
+	}
 	if !c.resting() {
 		c.rests = now
 	}

@@ -32,6 +32,7 @@ type fakeSocket struct {
 	toClient []byte // written by the server, not yet read by the client
 	room     int    // bytes that may lie in toClient
 	shut     bool   // the server has shut down its sending side
+	noMemory bool   // the kernel says that there is room, and takes nothing
 	closed   bool   // the server has closed the descriptor
 	received []byte // what the client has read
 	ended    bool   // the client has read the end of stream
@@ -115,7 +116,7 @@ func (k *fakeKernel) Writev(fd int, p [][]byte) (int, error) {
 		n += len(b)
 	}
 	n = min(n, s.room-len(s.toClient))
-	if n <= 0 {
+	if n <= 0 || s.noMemory {
 		return 0, unix.EAGAIN
 	}
 	if k.happens(k.odds.shortWrite) {

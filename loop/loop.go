@@ -116,8 +116,9 @@ func (l *Loop) onConn(c *Conn, ev events) {
 		l.receive(c)
 		return
 	}
-	if ev&evWritable != 0 {
-		c.full = false
+	if ev&evWritable != 0 && c.full {
+		c.full, c.told = false, true
+		defer func() { c.told = false }()
 	}
 	switch {
 	case c.state == lingering:

@@ -159,6 +159,7 @@ func (s *swarm) clientActs(c *swarmClient) {
 		}
 	case 1:
 		c.receive(1 + s.rnd.IntN(100_000))
+		c.noMemory = !s.calm && s.rnd.IntN(4) == 0
 	case 2:
 		if !s.calm && s.rnd.IntN(200) == 0 {
 			c.isReset, c.toServer, c.toClient = true, nil, nil

@@ -42,6 +42,7 @@ func (l *Loop) flush(c *Conn) {
 	case err == nil:
 		l.wrote(c, n)
 	case again(err):
+		c.stalled = c.told // it has no memory for any socket (tcp_mem, tcp(7)): to ask again at once would spin
 		l.kernelFull(c)
 	default:
 		l.close(c, causeOf(err))
