@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -82,6 +83,9 @@ func floodedBy(t *testing.T, flooders int, long time.Duration) flooded {
 func floodUntil(t *testing.T, addr string, stop <-chan struct{}) {
 	c := dial(t, addr)
 	defer c.Close() // an error could only tell that it is closed
+	if err := c.Conn.(*net.TCPConn).SetWriteBuffer(int(64 * kib)); err != nil { // a thousand large ones are more than the kernel has
+		t.Error(err)
+	}
 	go func() {
 		ask := bytes.Repeat(framed(largeQuery), 1000)
 		for {
