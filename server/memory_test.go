@@ -82,7 +82,7 @@ func floodedBy(t *testing.T, flooders int, long time.Duration) flooded {
 // floodUntil sends requests for a large event, and reads no reply, until stop.
 func floodUntil(t *testing.T, addr string, stop <-chan struct{}) {
 	c := dial(t, addr)
-	defer c.Close() // an error could only tell that it is closed
+	defer c.Close()                                                             // an error could only tell that it is closed
 	if err := c.Conn.(*net.TCPConn).SetWriteBuffer(int(64 * kib)); err != nil { // a thousand large ones are more than the kernel has
 		t.Error(err)
 	}
