@@ -2,6 +2,7 @@ package frame
 
 import (
 	"fmt"
+	"runtime"
 	"sync/atomic"
 )
 
@@ -73,7 +74,10 @@ func (r *Ring[T]) Push(v T) bool {
 				return true
 			}
 		case turn < at:
-			return false
+			if int64(at-r.tail.Load()) >= int64(len(r.slots)) {
+				return false
+			}
+			runtime.Gosched() // a popper has claimed the slot's old value and is about to free it
 		}
 	}
 }

@@ -121,6 +121,29 @@ func TestParkLosesNoWake(t *testing.T) {
 	}
 }
 
+// A slot whose value is claimed and not yet freed makes a ring full for nobody: a push waits
+// for its popper.
+func TestPushWaitsForAPopperThatIsHeldUp(t *testing.T) {
+	r := NewRing[int](2)
+	r.Push(1)
+	r.tail.Add(1) // a popper has claimed the first slot, and is held up
+	r.Push(2)
+	pushed := make(chan bool)
+	go func() { pushed <- r.Push(3) }()
+	select {
+	case ok := <-pushed:
+		t.Fatalf("push says %v while the popper is held up", ok)
+	default:
+	}
+	r.slots[0].turn.Store(2) // it goes on
+	if !<-pushed {
+		t.Error("push says that the ring is full, with one value in two slots")
+	}
+	if r.Push(4) {
+		t.Error("push says that there is room in a full ring")
+	}
+}
+
 func TestRingSlots(t *testing.T) {
 	for _, n := range []int{-1, 0, 1, 3, 1000, 2 * MaxSlots} {
 		func() {
