@@ -29,6 +29,13 @@ type Kept interface {
 	Release()
 }
 
+// Breakable is a Kept that others may break: the rest of the frame can't be had any more.
+type Breakable interface {
+	Kept
+	// Broken is why; nil as long as it is not. Any goroutine may call it.
+	Broken() error
+}
+
 // Burst is the whole frames that one connection had ready, contiguous, with room
 // for their replies. A connection has at most one burst out, so its frames are
 // worked and answered in order whichever handler takes it.
@@ -49,7 +56,7 @@ type Burst struct {
 	Kind   int              // which of the Protocols the burst is of
 	Status Status           // the Worker's last word, set when the burst is given back
 	From   []netip.AddrPort // of bursts of datagrams: where each frame came from
-	Close  bool             // set by the Worker: no further frame is answered, and the connection is closed behind the replies
+	Close  bool             // set by the Worker: no further frame is answered, and the connection is closed behind the replies; what is Kept says if it is Broken
 	Taker  Taker            // who works it, for Resume
 	Home   Home             // who gets it back
 	Owner  int              // the loop's mark of the connection; no business of a handler
@@ -123,6 +130,15 @@ func (b *Burst) GiveUp() {
 		b.Kept.Release()
 		b.Kept = nil
 	}
+}
+
+// Broken is why the rest of the frame that a Worker is in the middle of can't be had any
+// more; nil if it can, or there is none. The burst's owner calls it.
+func (b *Burst) Broken() error {
+	if kept, ok := b.Kept.(Breakable); ok {
+		return kept.Broken()
+	}
+	return nil
 }
 
 // Clear makes the burst fit to be used again. The loop calls it when it owns the

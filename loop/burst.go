@@ -30,7 +30,7 @@ func (l *Loop) dispatchNext(c *Conn) {
 // ready reports whether there is something to hand over and room for its replies: a
 // burst that waits here, or the frames of a cut.
 func (l *Loop) ready(c *Conn) (frame.Cut, bool) {
-	if c.where == out || c.unsent > lowMark {
+	if c.where == out || c.unsent > l.mark(c) {
 		return frame.Cut{}, false
 	}
 	if c.burst != nil {
@@ -38,6 +38,16 @@ func (l *Loop) ready(c *Conn) (frame.Cut, bool) {
 	}
 	cut := l.cut(c)
 	return cut, cut.Frames > 0
+}
+
+// mark is how many unsent bytes a connection may have whose next burst is to go out. In the
+// middle of a reply, and where memory is short, it has none: the next piece is small, and
+// would hardly have room beside them.
+func (l *Loop) mark(c *Conn) int {
+	if c.where == blocked && c.burst.Kept != nil && !l.hasShare(frame.OwnReply) {
+		return 0
+	}
+	return lowMark
 }
 
 // cut looks for whole frames at the head of what is received. A frame that is
@@ -214,6 +224,7 @@ func (l *Loop) landed(b *frame.Burst) *Conn {
 	if b.Close {
 		l.closeBehind(c)
 	}
+	b.GiveUp()
 	l.hold(c, -l.dropBurst(b))
 	c.burst, c.where = nil, none
 	return c

@@ -22,6 +22,7 @@ const (
 	drained                         // the server drains
 	stopped                         // the server stops at once
 	idle                            // nothing came for the protocol's idle timeout
+	streamMemory                    // the rest of a reply was given up, because memory for such replies is short
 	failed                          // the system refused something
 	closeReasons = int(failed) + 1
 )
@@ -29,7 +30,7 @@ const (
 func (r closeReason) String() string {
 	return [closeReasons]string{
 		"end of stream", "reset", "frame refused", "frame timeout", "write timeout",
-		"made room", "drain", "stop", "idle timeout", "system error",
+		"made room", "drain", "stop", "idle timeout", "stream memory", "system error",
 	}[r]
 }
 
@@ -70,6 +71,9 @@ func (l *Loop) refuse(c *Conn, err error) {
 func (l *Loop) closeBehind(c *Conn) {
 	if c.state == open {
 		c.state = finishing
+	}
+	if c.burst.Broken() != nil {
+		c.reason = streamMemory
 	}
 	l.dropUnread(c)
 }

@@ -72,6 +72,9 @@ func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 		c.rests = now
 	}
 	switch {
+	case c.where == blocked && c.burst.Broken() != nil:
+		l.cfg.Report(streamMemory.String(), c.peer, fmt.Sprintf("connection closed in the middle of a reply: %v", c.burst.Broken()))
+		l.close(c, streamMemory)
 	case c.protocol.IdleTimeout > 0 && now.Sub(c.rests) >= c.protocol.IdleTimeout:
 		c.state, c.reason = finishing, idle
 		l.settle(c)

@@ -187,5 +187,6 @@ func (l *Loop) unclaim(c *Conn) {
 	if !l.shared.reserve.Withdraw(c.claim) {
 		l.shared.reserve.Release(c.claim.Bytes)
 	}
+	l.dequeue(forReserve, c)
 	c.claim, c.reserved = nil, false
 }

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"encoding/binary"
+	"errors"
 	"net/netip"
 	"sync/atomic"
 
@@ -60,8 +61,9 @@ func toyReply(seq, size int) []byte {
 // toyWorker answers toy requests, each in one slice or, if slices is set, in as many.
 type toyWorker struct {
 	slices int
-	begun  int                       // frames and slices begun
-	wait   func(b *frame.Burst) bool // takes a burst that is to wait between two slices; nil never does
+	begun  int                                // frames and slices begun
+	wait   func(b *frame.Burst) bool          // takes a burst that is to wait between two slices; nil never does
+	stream func(b *frame.Burst, s *toyStream) // is told of each reply that is streamed, which all large ones are; nil: none is
 }
 
 // toyKept counts what toy workers keep and have not let go of.
@@ -71,7 +73,42 @@ type toySlices struct{ left int }
 
 func (*toySlices) Release() { toyKept.Add(-1) }
 
+// toyStream is the rest of a large reply.
+type toyStream struct {
+	rest   []byte
+	broken atomic.Bool
+}
+
+func (*toyStream) Release() { toyKept.Add(-1) }
+
+var errToy = errors.New("as the test wants it")
+
+func (s *toyStream) Broken() error {
+	if s.broken.Load() {
+		return errToy
+	}
+	return nil
+}
+
+// goOn appends what the window has room for, and reports whether that was all.
+func (s *toyStream) goOn(b *frame.Burst) bool {
+	n := min(len(s.rest), max(0, b.Window-len(b.Out)))
+	b.Out = append(b.Out, s.rest[:n]...)
+	s.rest = s.rest[n:]
+	return len(s.rest) == 0
+}
+
 func (w *toyWorker) Work(b *frame.Burst) frame.Status {
+	if s, ok := b.Kept.(*toyStream); ok && !b.Gone() {
+		switch {
+		case s.Broken() != nil:
+			b.Close = true
+			return frame.Done
+		case !s.goOn(b):
+			return frame.Blocked
+		}
+		b.GiveUp()
+	}
 	for b.Next < len(b.In) {
 		if b.Gone() {
 			return frame.Done
@@ -87,14 +124,33 @@ func (w *toyWorker) Work(b *frame.Burst) frame.Status {
 			return frame.Yielded
 		}
 		body, rest := frame.Next(b.Left())
-		size := int(binary.BigEndian.Uint32(body[4:]))
-		if !b.Grow(size) {
-			size = 8
-		}
-		b.Out = append(b.Out, toyReply(int(binary.BigEndian.Uint32(body)), size)...)
 		b.Next = len(b.In) - len(rest)
+		if !w.reply(b, int(binary.BigEndian.Uint32(body)), int(binary.BigEndian.Uint32(body[4:]))) {
+			return frame.Blocked
+		}
 	}
 	return frame.Done
+}
+
+// reply appends a reply, or as much of it as there is room for: then it returns false, and
+// the rest is kept.
+func (w *toyWorker) reply(b *frame.Burst, seq, size int) bool {
+	if w.stream != nil && size > frame.MaxSmallReply {
+		s := &toyStream{rest: toyReply(seq, size)}
+		toyKept.Add(1)
+		b.Kept = s
+		w.stream(b, s)
+		if !s.goOn(b) {
+			return false
+		}
+		b.GiveUp()
+		return true
+	}
+	if !b.Grow(size) {
+		size = 8
+	}
+	b.Out = append(b.Out, toyReply(seq, size)...)
+	return true
 }
 
 // slice reports whether the frame at hand has had all its slices.
