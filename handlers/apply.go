@@ -30,12 +30,12 @@ func (w *msgWorker) owe() {
 func (w *msgWorker) full() bool { return w.msg.Viewed() >= joinEvents || !w.msg.Whole() }
 
 // pay applies the events at hand and answers the Msgs they came in, the last one perhaps
-// by its query. It returns false if it is to go on in another slice.
-func (w *msgWorker) pay(b *frame.Burst) bool {
+// by its query. If it is not Done, the burst is to go on with it later.
+func (w *msgWorker) pay(b *frame.Burst) frame.Status {
 	if !w.apply() {
 		b.Kept = &applying{msg: w.msg.Rest(), owed: append([]owed(nil), w.owed...), applied: w.applied}
 		w.owed = w.owed[:0]
-		return false
+		return frame.Yielded
 	}
 	all := w.owed
 	w.owed = w.owed[:0]
@@ -50,7 +50,7 @@ func (w *msgWorker) pay(b *frame.Burst) bool {
 		}
 		b.Out = append(b.Out, riemann.Ack...)
 	}
-	return true
+	return frame.Done
 }
 
 // applying is a Msg of very many events that is applied in slices.
@@ -64,7 +64,7 @@ type applying struct {
 func (*applying) Release() {}
 
 // goOn goes on with a Msg that is applied in slices.
-func (w *msgWorker) goOn(b *frame.Burst, a *applying) bool {
+func (w *msgWorker) goOn(b *frame.Burst, a *applying) frame.Status {
 	w.msg.GoOn(a.msg)
 	w.owed, w.applied, w.heavy = append(w.owed[:0], a.owed...), a.applied, true
 	b.Kept = nil

@@ -18,7 +18,10 @@ const (
 	queries
 	badQueries
 	noRoom
+	noStreamMemory
 	tooLarge
+	streamed
+	brokenOff
 	tooCostly
 	slices
 	looked
@@ -37,14 +40,17 @@ var statNames = [statCount]string{
 	refusedEvents: "events refused",
 	queries:       "queries",
 	badQueries:    "queries that do not parse",
-	noRoom:        "replies without room in memory",
-	tooLarge:      "replies over max-frame",
+	noRoom:        "queries without room in memory",
+	tooLarge:      "replies over max-reply",
+	streamed:      "replies streamed",
+	brokenOff:     "replies broken off",
 	tooCostly:     "queries stopped for the cost of a match",
 	slices:        "query slices",
 	looked:        "query entries looked at",
 	matched:       "query matches",
 	panics:        "panics",
 
+	noStreamMemory:       "replies without room in stream memory",
 	undecodableDatagrams: "datagrams undecodable",
 	queriesIgnored:       "datagram queries ignored",
 }

@@ -14,12 +14,16 @@ import (
 type Riemann struct {
 	Store    index.Store
 	Queries  *query.Cache
-	MaxFrame frame.Limit // bytes of a Msg, and of a reply
+	MaxFrame frame.Limit // bytes of a Msg
+	MaxReply frame.Limit // bytes of a reply, up to 4 GiB
 	MaxEvent frame.Limit // bytes of an event; a larger one is skipped
 	// Now is the time in microseconds of the Unix epoch.
 	Now func() int64
 	// Elapsed is the time from any start, by a clock that nobody sets.
 	Elapsed func() time.Duration
+	// Trace, if it is not nil, is told of each query that is worked. It must not block,
+	// nor keep what it is given.
+	Trace func(*Trace)
 	// Report is told of what an operator may want to know. It must not block, and
 	// it bounds its own rate.
 	Report func(kind, peer, text string)
@@ -71,8 +75,10 @@ func (w *msgWorker) Work(b *frame.Burst) frame.Status {
 }
 
 func (w *msgWorker) workAll(b *frame.Burst) frame.Status {
-	if b.Kept != nil && !b.Gone() && !w.resume(b) {
-		return frame.Yielded
+	if b.Kept != nil && !b.Gone() {
+		if status := w.resume(b); status != frame.Done {
+			return status
+		}
 	}
 	status := w.frames(b)
 	w.pay(b)
@@ -92,7 +98,7 @@ func (w *msgWorker) letGo(b *frame.Burst) {
 
 // frames answers the frames that are left, but for acks that are still owed.
 func (w *msgWorker) frames(b *frame.Burst) frame.Status {
-	for b.Next < len(b.In) {
+	for b.Next < len(b.In) && !b.Close {
 		if b.Gone() {
 			return frame.Done
 		}
@@ -108,29 +114,29 @@ func (w *msgWorker) frames(b *frame.Burst) frame.Status {
 		body, rest := frame.Next(b.Left())
 		b.Next = len(b.In) - len(rest)
 		w.tally[msgs]++
-		if !w.answer(b, body) {
-			return frame.Yielded
+		if status := w.answer(b, body); status != frame.Done {
+			return status
 		}
 	}
 	return frame.Done
 }
 
-// answer answers one Msg: its events are applied first, then its query is run. It
-// returns false if the query is to go on in another slice. The ack of a Msg without
-// query may stay owed, so that its events are applied together with those of others.
-func (w *msgWorker) answer(b *frame.Burst, body []byte) bool {
+// answer answers one Msg: its events are applied first, then its query is run. If it is
+// not Done, the burst is to go on with it later. The ack of a Msg without query may stay
+// owed, so that its events are applied together with those of others.
+func (w *msgWorker) answer(b *frame.Burst, body []byte) frame.Status {
 	if err := w.decode(b, body); err != nil {
 		w.pay(b)
 		w.tally[undecodable]++
 		w.Report("undecodable Msg", b.Peer, err.Error())
 		b.Out = riemann.AppendError(b.Out, err.Error())
-		return true
+		return frame.Done
 	}
 	w.owe()
 	if w.msg.HasQuery || w.full() {
 		return w.pay(b)
 	}
-	return true
+	return frame.Done
 }
 
 // turnOver reports whether others are to have their turn. The clock is looked at only

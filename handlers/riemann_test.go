@@ -30,6 +30,7 @@ func newBench(change func(*Riemann)) *bench {
 		Store:    index.NewMap(index.Config{Shards: 1, DefaultTTL: 60}),
 		Queries:  query.NewCache(100, 1<<20),
 		MaxFrame: frame.Limit{Flag: "--max-frame", Value: 1 << 20},
+		MaxReply: frame.Limit{Flag: "--max-reply", Value: 1 << 30},
 		MaxEvent: frame.Limit{Flag: "--max-event", Value: 1000},
 		Now:      func() int64 { return benchTime },
 		Elapsed:  func() time.Duration { return 0 },
@@ -71,9 +72,7 @@ func (b *bench) work(t *testing.T, burst *frame.Burst) {
 // ask works one burst of Msgs and returns the replies.
 func (b *bench) ask(t *testing.T, bodies ...[]byte) []*pb.Msg {
 	t.Helper()
-	burst := newBurst(bodies...)
-	b.work(t, burst)
-	return replies(t, burst.Out)
+	return replies(t, b.taken(t, newBurst(bodies...), nil))
 }
 
 func replies(t *testing.T, out []byte) []*pb.Msg {
@@ -289,28 +288,6 @@ func TestAGoneBurstStopsAtItsNextFrameOrSlice(t *testing.T) {
 	}
 }
 
-func TestRepliesOverTheirLimits(t *testing.T) {
-	b := newBench(func(r *Riemann) { r.MaxFrame.Value = 300_000; r.MaxEvent.Value = 200_000 })
-	fill := eventsOf(8)
-	for _, e := range fill.Events {
-		e.Description = proto.String(strings.Repeat("x", 50_000))
-	}
-	b.ask(t, encode(t, &pb.Msg{Events: fill.Events[:4]}), encode(t, &pb.Msg{Events: fill.Events[4:]}))
-	got := b.ask(t, encode(t, queryOf("true")), encode(t, queryOf(`service = "s1"`)))
-	if got[0].GetOk() || !strings.Contains(got[0].GetError(), "--max-frame") {
-		t.Errorf("error %q; want it to name --max-frame", got[0].GetError())
-	}
-	if !got[1].GetOk() || len(got[1].Events) != 1 {
-		t.Error("the reply behind a refused one is not right")
-	}
-	burst := newBurst(encode(t, queryOf(`service != "s7" and service != "s6" and service != "s5"`)))
-	burst.Extra = frame.NewReserve(1000)
-	b.work(t, burst)
-	if got := replies(t, burst.Out); got[0].GetOk() || !strings.Contains(got[0].GetError(), "--memory") {
-		t.Errorf("error %q; want it to name --memory", got[0].GetError())
-	}
-}
-
 // A store that misbehaves under a query, or by itself.
 type brokenStore struct {
 	index.Store
@@ -341,32 +318,6 @@ func TestAPanicInAQueryIsAnsweredAndOneInTheIndexIsNot(t *testing.T) {
 		}
 	}()
 	b.ask(t, encode(t, queryOf(`host = "x"`)))
-}
-
-// Where memory is short small replies go on, and a large one is refused without holding on
-// to what it took.
-func TestRepliesWhereMemoryIsShort(t *testing.T) {
-	b := newBench(func(r *Riemann) { r.MaxEvent.Value = 1 << 20 })
-	m := eventsOf(2)
-	m.Events[0].Description = proto.String(strings.Repeat("x", 500_000))
-	b.ask(t, encode(t, m))
-	burst := newBurst()
-	burst.In = newBurst(encode(t, queryOf(`service = "s1"`)), encode(t, queryOf(`service = "s0"`)), encode(t, queryOf(`service = "s1"`))).In
-	r := burst.TakeReply()
-	r.Release()
-	burst.Extra = frame.NewReserve(0)
-	burst.Start(4096)
-	b.work(t, burst)
-	got := replies(t, burst.Out)
-	if !got[0].GetOk() || len(got[0].Events) != 1 || !got[2].GetOk() || len(got[2].Events) != 1 {
-		t.Errorf("a small reply was refused: %q, %q", got[0].GetError(), got[2].GetError())
-	}
-	if got[1].GetOk() || !strings.Contains(got[1].GetError(), "--memory") {
-		t.Errorf("ok %v, error %q; want it to name --memory", got[1].GetOk(), got[1].GetError())
-	}
-	if cap(burst.Out) > 4096 {
-		t.Errorf("the burst holds a buffer of %d bytes; its room is 4096", cap(burst.Out))
-	}
 }
 
 func TestALargeQueryTakesItsRoomWhileItRuns(t *testing.T) {

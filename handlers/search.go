@@ -15,29 +15,30 @@ const (
 	sliceTime = time.Millisecond
 	// sliceEntries is the most entries that it looks at in that time.
 	sliceEntries = 10_000
-	// stepEntries is how many entries it looks at between two looks at the clock;
-	// stepCostly, if it has regular expressions, which may cost query.MaxMatchCost
-	// for each.
+	// stepEntries is how many entries it looks at between two looks at the clock, fewer
+	// if it has many terms; stepCostly, if it has regular expressions, which may cost
+	// query.MaxMatchCost for each.
 	stepEntries = 500
+	stepCost    = 10 * stepEntries
 	stepCostly  = 2
-	// replyStep is the room in bytes with which a reply goes on growing when less than
-	// replyRest is left.
-	replyStep = 4 << 10
-	replyRest = 1 << 10
 	// smallQuery is the size in bytes up to which a query that is being run needs no
 	// room.
 	smallQuery = 16 << 10
 )
 
-// search is a query that is being run.
+// search is a query that is being run, and its reply. As long as that fits into one
+// buffer, what matches is copied there. What does not goes into a stream: when all is
+// found the reply's length is known, and it is sent piece by piece (see reply.go).
 type search struct {
-	matching bool // true exactly while the query looks at an event
 	query    *query.Query
+	matching bool // true exactly while the query looks at an event
 	cursor   index.Cursor
 	step     int // entries to look at between two looks at the clock
 	start    int // where in the burst's Out its reply begins
 	taken    int // bytes of the reserve that the query takes, because it is not small
 	reserve  *frame.Reserve
+	stream   index.Stream // what has no room in the buffer; nil: all has
+	sending  bool         // the reply's length is written: what is left is in stream
 }
 
 // Match notes that it is the query that runs: a panic in it is the query's, any
@@ -49,12 +50,45 @@ func (s *search) Match(e *riemann.Event) bool {
 	return ok
 }
 
-// Release gives back what the query takes; a cursor holds nothing of the index.
+// Needs implements index.Query, as do Lookups, Steps and Terms.
+func (s *search) Needs() riemann.Fields { return s.query.Needs() }
+
+// Lookups are the query's.
+func (s *search) Lookups() []query.Lookup { return s.query.Lookups() }
+
+// Steps are the query's.
+func (s *search) Steps() int { return s.query.Steps() }
+
+// Terms are the query's.
+func (s *search) Terms() int { return s.query.Terms() }
+
+var (
+	_ index.Query     = (*search)(nil)
+	_ frame.Breakable = (*search)(nil)
+)
+
+// Release gives back what the query and its stream take.
 func (s *search) Release() {
 	if s.taken > 0 {
 		s.reserve.Release(s.taken)
 		s.taken = 0
 	}
+	s.dropStream()
+}
+
+func (s *search) dropStream() {
+	if s.stream != nil {
+		s.stream.Release()
+		s.stream = nil
+	}
+}
+
+// Broken is why the rest of the reply can't be had any more.
+func (s *search) Broken() error {
+	if s.stream == nil {
+		return nil
+	}
+	return s.stream.Broken()
 }
 
 // takeRoom takes room for a query that is not small: it may be out of the cache long
@@ -71,34 +105,34 @@ func (s *search) takeRoom(from *frame.Reserve) error {
 	return nil
 }
 
-// query begins to run the query of a Msg. It returns false if it is to go on in
-// another slice.
-func (w *msgWorker) query(b *frame.Burst) bool {
+// query begins to run the query of a Msg.
+func (w *msgWorker) query(b *frame.Burst) frame.Status {
 	w.tally[queries]++
 	w.heavy = true
 	q, err := w.compile(b)
 	if err != nil {
 		w.tally[badQueries]++
 		b.Out = riemann.AppendError(b.Out, err.Error())
-		return true
+		return frame.Done
 	}
-	w.search = search{query: q, step: stepEntries, start: len(b.Out)}
+	w.search = search{query: q, step: max(1, stepCost/(9+q.Terms())), start: len(b.Out), cursor: index.Cursor{Within: true}}
 	if q.Steps() > 0 {
 		w.search.step = stepCostly
 	}
 	if err := w.search.takeRoom(b.Extra); err != nil {
 		w.tally[noRoom]++
 		b.Out = riemann.AppendError(b.Out, err.Error())
-		return true
+		return frame.Done
 	}
 	b.Out = riemann.BeginReply(b.Out)
-	if w.slice(b, &w.search) {
+	status := w.slice(b, &w.search)
+	if status == frame.Done && !b.Close {
 		w.search.Release()
-		return true
+		return status
 	}
 	kept := w.search
 	b.Kept = &kept
-	return false
+	return status
 }
 
 // compile finds the compiled form of the Msg's query. A panic in it is answered as
@@ -109,75 +143,73 @@ func (w *msgWorker) compile(b *frame.Burst) (q *query.Query, err error) {
 }
 
 // resume goes on with what the burst is in the middle of.
-func (w *msgWorker) resume(b *frame.Burst) bool {
+func (w *msgWorker) resume(b *frame.Burst) frame.Status {
 	if a, ok := b.Kept.(*applying); ok {
 		return w.goOn(b, a)
 	}
 	w.heavy = true
-	if !w.slice(b, b.Kept.(*search)) {
-		return false
+	status := w.slice(b, b.Kept.(*search))
+	if status == frame.Done && !b.Close {
+		b.GiveUp()
 	}
-	b.GiveUp()
-	return true
+	return status
 }
 
-// slice works one slice of a query and reports whether that was the last one.
-func (w *msgWorker) slice(b *frame.Burst, s *search) bool {
+// slice works one slice of a query: it finds, and when all is found it sends.
+func (w *msgWorker) slice(b *frame.Burst, s *search) frame.Status {
+	if s.sending {
+		return w.send(b, s)
+	}
 	w.tally[slices]++
 	s.cursor.Slice = s.step
 	entries := s.cursor.Looked + sliceEntries
 	for !s.cursor.Done {
 		if s.cursor.Looked >= entries || w.Elapsed() >= w.until {
-			return false
+			return frame.Yielded
 		}
-		if err := w.step(b, s); err != nil {
-			b.CutTo(s.start)
-			b.Out = riemann.AppendError(b.Out, err.Error())
-			return true
+		if err := w.find(b, s); err != nil {
+			w.fail(b, s, err)
+			return frame.Done
 		}
 	}
-	w.tally[matched] += int64(s.cursor.Matched)
-	w.tally[looked] += int64(s.cursor.Looked)
-	riemann.EndFrame(b.Out, s.start)
-	return true
+	return w.found(b, s)
 }
 
-// step searches on until the reply's buffer is full or the slice is over.
-func (w *msgWorker) step(b *frame.Burst, s *search) (err error) {
-	if !moreRoom(b) {
-		return w.withoutRoom(b, s)
-	}
+// find goes on with the search until its step is done, or the reply's buffer is full: then
+// the rest goes into a stream.
+func (w *msgWorker) find(b *frame.Burst, s *search) (err error) {
 	defer func() {
 		if s.matching {
 			s.matching = false
 			w.caughtValue(b, recover(), &err)
 		}
 	}()
-	b.Out = w.Store.Search(s, &s.cursor, b.Out, cap(b.Out))
-	if !b.Grow(0) { // the last event may have been larger than the room
-		return w.withoutRoom(b, s)
+	switch {
+	case s.cursor.Count:
+		w.Store.Search(s, &s.cursor, nil, 0)
+		return nil
+	case s.stream != nil:
+		s.stream.Find(s, &s.cursor)
+		w.boundReply(s)
+		return w.unbroken(s)
 	}
-	if n := len(b.Out) - s.start - frame.HeaderLen; n > w.MaxFrame.Value {
-		w.tally[tooLarge]++
-		return fmt.Errorf("reply of more than %d bytes is over the limit of %d bytes (%s): narrow the query", n, w.MaxFrame.Value, w.MaxFrame.Flag)
+	most := min(s.start+frame.MaxSmallReply, b.Own)
+	growWithin(b, most, s.cursor.Full)
+	b.Out = w.Store.Search(s, &s.cursor, b.Out, min(cap(b.Out), most))
+	if s.cursor.Full && cap(b.Out) >= most {
+		s.stream = w.Store.Stream()
 	}
+	w.boundReply(s)
 	return nil
 }
 
-// moreRoom makes the reply's buffer larger if little is left of it: within the burst's own
-// room as long as that is of use.
-func moreRoom(b *frame.Burst) bool {
-	if cap(b.Out)-len(b.Out) >= replyRest {
-		return true
-	}
-	step := replyStep
-	if own := b.Own - len(b.Out); own >= replyRest {
-		step = min(step, own)
-	}
-	return b.Grow(step)
-}
+// replyRest is the room in bytes that a reply should find in its buffer.
+const replyRest = 4 << 10
 
-func (w *msgWorker) withoutRoom(b *frame.Burst, s *search) error {
-	w.tally[noRoom]++
-	return fmt.Errorf("reply of more than %d bytes finds no room in --memory now: narrow the query or ask again", len(b.Out)-s.start)
+// growWithin makes the reply's buffer larger, up to most bytes, if little is left of it or
+// it is full.
+func growWithin(b *frame.Burst, most int, full bool) {
+	if cap(b.Out) < most && (full || cap(b.Out)-len(b.Out) < replyRest) {
+		b.Out = append(make([]byte, 0, min(most, max(2*cap(b.Out), len(b.Out)+replyRest))), b.Out...)
+	}
 }

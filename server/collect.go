@@ -82,6 +82,17 @@ func (s *server) indexMetrics() []metric {
 		{"index older", "Events passed over because the entry's was newer.", counter, i.Older},
 		{"index refused: entries", "Events refused for the limit of entries.", counter, i.RefusedEntries},
 		{"index refused: memory", "Events refused for the limit of memory.", counter, i.RefusedMemory},
+		{"index searches: by key", "Searches for one host and service.", counter, i.Searches.ByKey},
+		{"index searches: by posting", "Searches through the postings of hosts, services, states or tags.", counter, i.Searches.ByPosting},
+		{"index searches: by scan", "Searches through all entries; snapshots are some.", counter, i.Searches.ByScan},
+		{"index entries looked at", "Entries that searches looked at.", counter, i.Searches.Looked},
+		{"index pins", "Times that entries are held for searches and replies.", gauge, i.Pins},
+		{"index orphan bytes", "Memory of old versions of entries that are only held for replies.", gauge, i.OrphanBytes},
+		{"streams", "Replies on their way that keep something of the index.", gauge, i.Streams.Open},
+		{"stream memory bytes", "Memory that replies on their way keep of the index.", gauge, i.Streams.Bytes},
+		{"stream memory limit bytes", "The most memory that they may keep (--stream-memory).", gauge, s.o.StreamMemory},
+		{"streams opened", "Replies that kept something of the index.", counter, i.Streams.Opened},
+		{"streams broken", "Replies that were given up for want of stream memory.", counter, i.Streams.Broken},
 		{"clock jumps", "Jumps of the wall clock that the reaper saw.", counter, i.ClockJumps},
 	}
 }

@@ -28,12 +28,13 @@ func indexPart(machine, others int64) int64 {
 func (s *server) newIndex() *index.Index {
 	o := s.o
 	return index.New(index.Config{
-		DefaultTTL: float32(o.TTL.Seconds()),
-		NewestWins: o.NewestWins,
-		ExpireKeep: o.ExpireKeep,
-		Entries:    index.Limit{Flag: "--index-entries", Value: int64(o.IndexEntries)},
-		Memory:     index.Limit{Flag: "--index-memory", Value: o.IndexMemory},
-		Report:     func(kind, text string) { s.report.Report(kind, "", text) },
+		DefaultTTL:   float32(o.TTL.Seconds()),
+		NewestWins:   o.NewestWins,
+		ExpireKeep:   o.ExpireKeep,
+		Entries:      index.Limit{Flag: "--index-entries", Value: int64(o.IndexEntries)},
+		Memory:       index.Limit{Flag: "--index-memory", Value: o.IndexMemory},
+		StreamMemory: index.Limit{Flag: "--stream-memory", Value: o.StreamMemory},
+		Report:       func(kind, text string) { s.report.Report(kind, "", text) },
 	})
 }
 

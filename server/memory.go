@@ -53,6 +53,7 @@ func (o *Options) terms() []term {
 		{"handlers", handlers * (handlerSize + o.MaxFrame*grownFrame/4 + query.MaxPatterns)},
 		{"in_flight", flying * flightSize},
 		{"queries", cachedQueryBytes},
+		{"streams", o.StreamMemory},
 	}
 	if len(o.UDP) > 0 || len(o.Graphite) > 0 {
 		all = append(all, term{"datagrams", loops * loop.DatagramBatch * loop.MaxDatagram})
@@ -88,7 +89,7 @@ func (s *server) logMemory() {
 	if total > o.Machine.memory {
 		s.log.Warn("at worst more memory is needed than there is: the kernel may end the process then",
 			"needed", sizeText(total), "available", sizeText(o.Machine.memory),
-			"cure", "lower --memory, --max-frame, --max-conns, --ring-slots or --index-memory")
+			"cure", "lower --memory, --stream-memory, --max-frame, --max-conns, --ring-slots or --index-memory")
 	}
 }
 

@@ -64,7 +64,7 @@ func floodedBy(t *testing.T, flooders int, long time.Duration) flooded {
 	if n := bystander.metric("reads while paused"); n != 0 {
 		t.Errorf("%d reads of paused connections, want none", n)
 	}
-	f.noRoom = bystander.metric("replies without room in memory")
+	f.noRoom = bystander.metric("queries without room in memory")
 	f.pauses = bystander.metric("pauses by window") + bystander.metric("pauses by memory") + bystander.metric("pauses by connection memory")
 	said := d.await(message("memory at most, in bytes"))
 	f.bound = said.number(t, "total") - said.number(t, "index") + bystander.metric("index held bytes")

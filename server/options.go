@@ -59,6 +59,10 @@ type Options struct {
 	MaxFrame int64
 	// MaxEvent is the largest event taken, in bytes; larger ones are skipped.
 	MaxEvent int64
+	// MaxReply is the largest reply sent, in bytes.
+	MaxReply int64
+	// StreamMemory bounds what all replies on their way keep of the index, in bytes.
+	StreamMemory int64
 	// ConnMemory bounds what one connection may hold, in bytes.
 	ConnMemory int64
 	// Memory bounds what all connections together may hold, in bytes.

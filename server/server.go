@@ -54,10 +54,12 @@ func newServer(o *Options, log *slog.Logger) *server {
 		Store:    s.store,
 		Queries:  s.queries,
 		MaxFrame: limit("--max-frame", o.MaxFrame),
+		MaxReply: limit("--max-reply", o.MaxReply),
 		MaxEvent: limit("--max-event", o.MaxEvent),
 		Now:      handlers.Micros,
 		Elapsed:  handlers.SinceStart,
 		Report:   s.report.Report,
+		Trace:    traceTo(log),
 	}
 	s.newLines()
 	s.newWeb()
@@ -92,6 +94,7 @@ func (s *server) logSettings() {
 		"loops", o.Loops, "handlers", o.Handlers, "ring_slots", o.RingSlots,
 		"max_conns", o.MaxConns, "memory", sizeText(o.Memory), "conn_memory", sizeText(o.ConnMemory),
 		"max_frame", sizeText(o.MaxFrame), "max_event", sizeText(o.MaxEvent),
+		"max_reply", sizeText(o.MaxReply), "stream_memory", sizeText(o.StreamMemory),
 		"index_memory", sizeText(o.IndexMemory), "index_entries", o.IndexEntries)
 	s.logMemory()
 }

@@ -41,6 +41,7 @@ const (
 	mostSlots    = 1 << 16
 	mostConns    = 10_000_000
 	mostFrame    = gib
+	mostReply    = 2*gib - 1 // what protobuf's libraries read
 	mostMemory   = 1024 * gib
 	mostEntries  = 1_000_000_000
 
@@ -97,9 +98,13 @@ func settings(o *Options) []*setting {
 			help: "bursts that may be with the handlers at once, a power of two"},
 
 		{name: "max-frame", value: "SIZE", initial: "16MiB", parse: size(&o.MaxFrame, kib, mostFrame),
-			help: "largest frame taken, and largest reply; a longer frame is answered with an error and the connection closed"},
+			help: "largest frame taken; a longer one is answered with an error and the connection closed"},
 		{name: "max-event", value: "SIZE", initial: "1MiB", parse: size(&o.MaxEvent, kib, mostFrame),
 			help: "largest event taken; a larger one is skipped and counted, the rest of its Msg stands"},
+		{name: "max-reply", value: "SIZE", initial: "1GiB", parse: size(&o.MaxReply, kib, mostReply),
+			help: "largest reply to a query; a larger one is answered with an error that says how large it would be"},
+		{name: "stream-memory", value: "SIZE", initial: "256MiB", parse: size(&o.StreamMemory, mib, mostMemory),
+			help: "most bytes that replies above 64KiB may keep of the index, such as old versions of events; beyond it the youngest such reply is broken off"},
 		{name: "conn-memory", value: "SIZE", initial: "256KiB", parse: size(&o.ConnMemory, loop.MinConnMemory, gib),
 			help: "most bytes a connection may hold: frames waiting and replies not yet in the kernel"},
 		{name: "memory", value: "SIZE", initial: "1GiB", parse: size(&o.Memory, mib, mostMemory),

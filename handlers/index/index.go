@@ -32,6 +32,7 @@ type Index struct {
 	entries atomic.Int64
 	refusal atomic.Pointer[LimitError]
 	batches sync.Pool // of *batch
+	plans   sync.Pool // of *plan
 
 	// Pages that may be in use: softPages for entries; the rest up to hardPages
 	// is for what known keys may need in postings.
@@ -64,6 +65,7 @@ func New(cfg Config) *Index {
 	x.pages = &pages{limit: hard}
 	x.streams.begin(cfg.StreamMemory)
 	x.batches.New = func() any { return new(batch) }
+	x.plans.New = func() any { return new(plan) }
 	for range cfg.Shards {
 		x.shards = append(x.shards, newShard(x))
 	}

@@ -17,9 +17,17 @@ type plan struct {
 	atoms   []atom
 	choices []span32 // of atoms
 	ways    []span32 // of choices
-	key     *atom    // the key that all matches have; nil if they may have others
+	isKey   bool     // all matches have the key of the first atom, and the rest is empty
 
 	lookup
+}
+
+// key is the key that all matches have; nil if they may have others.
+func (p *plan) key() *atom {
+	if !p.isKey {
+		return nil
+	}
+	return &p.atoms[0]
 }
 
 // nothing reports whether no entry need be looked at.
@@ -41,32 +49,52 @@ type atom struct {
 	count   int // entries that it names in the shard at hand, or terms to go through for it
 }
 
-// newPlan makes a plan of a query's lookups; nil if there are none that help.
+// newPlan makes a plan of a query's lookups; nil if there are none that help. dropPlan
+// takes it back, so that it may be used again.
 func newPlan(x *Index, lookups []query.Lookup) *plan {
 	if len(lookups) == 0 {
 		return nil
 	}
-	p := &plan{}
+	p := x.plans.Get().(*plan)
+	p.atoms, p.choices, p.ways, p.isKey = p.atoms[:0], p.choices[:0], p.ways[:0], false
+	p.begin()
 	for i := range lookups {
-		p.addWay(x, &lookups[i])
-		if p.key != nil {
+		p.addWay(x, lookups[i:i+1])
+		if p.isKey {
 			return p
 		}
 	}
 	if len(p.ways) == 0 {
+		x.plans.Put(p)
 		return nil
 	}
 	return p
 }
 
-func (p *plan) addWay(x *Index, l *query.Lookup) {
-	if l.By == query.ByKey {
-		a := keyAtom(x, l)
-		p.key = &a
+// mostPlanned is the most atoms for which a plan keeps its memory for its next use.
+const mostPlanned = 64
+
+// dropPlan takes the plan of a search that is over from its cursor.
+func (x *Index) dropPlan(cur *Cursor) {
+	if p := cur.plan; p != nil && cap(p.atoms) <= mostPlanned {
+		clear(p.atoms[:cap(p.atoms)]) // they lead to the query's text
+		for i := range p.walk.prefixes {
+			clear(p.walk.prefixes[i][:cap(p.walk.prefixes[i])])
+		}
+		x.plans.Put(p)
+	}
+	cur.plan = nil
+}
+
+// addWay adds the way of one lookup, if it is one.
+func (p *plan) addWay(x *Index, l []query.Lookup) {
+	if l[0].By == query.ByKey {
+		p.isKey, p.choices, p.ways = true, p.choices[:0], p.ways[:0]
+		p.atoms = append(p.atoms[:0], keyAtom(x, &l[0]))
 		return
 	}
 	first := int32(len(p.choices))
-	if p.addChoice(x, []query.Lookup{*l}) {
+	if p.addChoice(x, l) {
 		p.ways = append(p.ways, span32{first, int32(len(p.choices))})
 	}
 }

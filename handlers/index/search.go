@@ -67,6 +67,7 @@ func (f *finder) find(q Matcher) {
 	f.index.searches.looked.Add(int64(cur.Looked - before))
 	if cur.shard == len(f.index.shards) && !cur.Done {
 		cur.Done = true
+		f.index.dropPlan(cur)
 		f.index.searches.ways[cur.Way].Add(1)
 	}
 }
@@ -97,8 +98,8 @@ func (f *finder) firstShard() int {
 	switch p := f.cur.plan; {
 	case p == nil:
 		return 0
-	case p.key != nil:
-		return f.index.shardOf(&p.key.key)
+	case p.isKey:
+		return f.index.shardOf(&p.key().key)
 	case p.nothing():
 		return len(f.index.shards)
 	}
@@ -110,7 +111,7 @@ func (f *finder) goOn(s *shard) {
 	p, way := f.cur.plan, ByScan
 	switch {
 	case p == nil:
-	case p.key != nil:
+	case p.isKey:
 		way = ByKey
 	case p.phase <= collectIDs:
 		if p.prepare(s) {
@@ -166,7 +167,7 @@ func (f *finder) rest(s *shard, next uint32, end bool) {
 	cur := f.cur
 	cur.next = uint64(next)
 	switch {
-	case cur.plan != nil && cur.plan.key != nil:
+	case cur.plan != nil && cur.plan.isKey:
 		if end {
 			cur.shard = len(f.index.shards)
 		}
@@ -285,8 +286,9 @@ func (f *finder) candidates(s *shard) (found []candidate, next uint32, end bool)
 	switch p := f.cur.plan; {
 	case p == nil || p.phase == fromAll:
 		found, next, end = s.nextIDs(found, next, most)
-	case p.key != nil:
-		if _, x := s.find(p.key.key.slot, p.key.host, p.key.service); x != nil {
+	case p.isKey:
+		k := p.key()
+		if _, x := s.find(k.key.slot, k.host, k.service); x != nil {
 			found = append(found, candidate{id: x.id, at: s.ids.ref(x.id)})
 		}
 		end = true

@@ -20,8 +20,11 @@ var Ack = []byte{0, 0, 0, 2, 0x10, 1}
 func BeginFrame(dst []byte) []byte { return append(dst, 0, 0, 0, 0) }
 
 // EndFrame writes the length of the frame that begins at dst[start:].
-func EndFrame(dst []byte, start int) {
-	n := len(dst) - start - HeaderSize
+func EndFrame(dst []byte, start int) { SetLength(dst, start, len(dst)-start-HeaderSize) }
+
+// SetLength writes the length n of the frame that begins at dst[start:] and goes on
+// elsewhere.
+func SetLength(dst []byte, start, n int) {
 	if n < 0 || uint64(n) > math.MaxUint32 {
 		panic(fmt.Sprintf("BUG: a frame of %d bytes", n))
 	}
