@@ -2,7 +2,7 @@
 # names is fetched by any Go from 1.21 on.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test packages lint race quick fuzz bench bench-http load sweep udp clean
+.PHONY: help build run test packages lint race quick fuzz bench bench-http bench-queries load sweep udp clean
 .NOTPARALLEL:
 
 GO       ?= go
@@ -59,6 +59,10 @@ bench-http: ## HTTP beside fasthttp's server and net/http, and what a scrape of 
 	DARBOUX_BENCH_OUT=$(CURDIR)/docs/results/http.json DARBOUX_BENCH_SECONDS=4 DARBOUX_BENCH_ROUNDS=5 \
 		$(GO) test -run '^$$' -bench 'HTTPServers|Scrape' -benchtime 1x -timeout 30m ./server
 
+bench-queries: ## queries at a million entries, beside a naive scan and what they can't be faster than, alone and during ingestion
+	$(GO) test -run '^$$' -bench '^BenchmarkQueries$$' -benchtime 20x -timeout 30m ./handlers/index
+	$(GO) test -run '^$$' -bench '^Benchmark(QueryInHandler|Bystander)$$' -timeout 30m ./handlers
+
 load: build ## run the load client against a server that it starts; results to bin/load.json and bin/load.html
 	bin/darboux-load --start 'bin/darboux --udp= --http= --tcp {addr}' --duration 10s --json bin/load.json --html bin/load.html
 
@@ -72,7 +76,7 @@ udp: build ## [long] datagrams of 200 bytes at rising rates, a bare loop and the
 		bin/darboux-load $(UDP) --rate $$rate --label darboux --start 'bin/darboux --http= --tcp {addr} --udp {addr} --self-events 100ms' || [ $$? = 3 ] || exit 1; \
 	done; done
 
-long: long-flood long-kills long-snapshot ## [long] all of the next three; results to docs/results/
+long: long-flood long-kills long-snapshot long-reply ## [long] all of the next four; results to docs/results/
 
 long-flood: ## [long] 1,000 clients that flood for a minute and never read; memory and bystander
 	$(GO) test -count=1 -tags long -run '^TestLongFlood$$' -v ./server
@@ -83,6 +87,9 @@ long-kills: ## [long] kill the server a hundred times in the middle of a snapsho
 
 long-snapshot: ## [long] snapshots of a million entries during full ingestion
 	$(GO) test -count=1 -tags long -run '^TestLongSnapshot$$' -v ./server
+
+long-reply: ## [long] a reply of a million events to a reader of 1 MB a second, during full ingestion
+	$(GO) test -count=1 -tags long -timeout 30m -run '^TestLongReply$$' -v ./server
 
 clean: ## remove bin/
 	rm -rf bin

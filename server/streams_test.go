@@ -1,0 +1,293 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/proto"
+
+	"darboux/handlers/riemann/pb"
+)
+
+// A crowd is so many events that all carry a tag. Those of a third of its keys are only
+// overwritten, those of another are deleted and come again, and those of the last expire.
+type crowd struct {
+	keys, size int // events, and about the bytes of each
+}
+
+const crowdQuery = `tagged "crowd"`
+
+// event is what a key is in a round. Its description tells whose it is, and its length.
+func (k crowd) event(key, round int) *pb.Event {
+	size := k.size
+	if round > 0 {
+		size = 1 + (key*31+round*97)%(2*k.size)
+	}
+	e := event(fmt.Sprint("crowd ", key), int64(round))
+	e.Tags, e.Description, e.Ttl = []string{"crowd"}, proto.String(crowdText(key, size)), proto.Float32(3600)
+	switch {
+	case round == 0:
+	case key%3 == 1 && round%2 == 1:
+		e.State = proto.String("expired")
+	case key%3 == 2 && round%2 == 1:
+		e.Time, e.Ttl = proto.Int64(1), proto.Float32(1)
+	}
+	return e
+}
+
+func crowdText(key, size int) string { return strings.Repeat(string(rune('a'+(key+size)%26)), size) }
+
+// send gives the server a round of the crowd.
+func (k crowd) send(c *client, round int) {
+	const per = 500
+	for first := 0; first < k.keys; first += per {
+		var events []*pb.Event
+		for key := first; key < min(first+per, k.keys); key++ {
+			events = append(events, k.event(key, round))
+		}
+		c.send(events...)
+	}
+}
+
+// changeUntil sends one round after the other, until stop, and counts them.
+func (k crowd) changeUntil(c *client, rounds *atomic.Int64, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+			k.send(c, int(rounds.Add(1)))
+		}
+	}
+}
+
+// check looks at a reply: each key at most once, none missing that stayed, none torn.
+func (k crowd) check(t *testing.T, reply *pb.Msg) {
+	t.Helper()
+	if !reply.GetOk() {
+		t.Fatalf("error %q", reply.GetError())
+	}
+	seen := map[string]bool{}
+	for _, e := range reply.Events {
+		if seen[e.GetService()] {
+			t.Errorf("%s is there twice", e.GetService())
+		}
+		seen[e.GetService()] = true
+		var key int
+		if _, err := fmt.Sscanf(e.GetService(), "crowd %d", &key); err != nil {
+			t.Fatalf("%q: %v", e.GetService(), err)
+		}
+		if d := e.GetDescription(); d != crowdText(key, len(d)) {
+			t.Errorf("%s is torn: %d bytes, %.60q", e.GetService(), len(d), d)
+		}
+	}
+	for key := 0; key < k.keys; key += 3 {
+		if !seen[fmt.Sprint("crowd ", key)] {
+			t.Errorf("crowd %d stayed, and is missing", key)
+		}
+	}
+}
+
+// dialSmall connects with a receive buffer of so many bytes.
+func dialSmall(t *testing.T, addr string, buffer int) net.Conn {
+	t.Helper()
+	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
+		failed := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, buffer) })
+		if failed != nil {
+			return failed
+		}
+		return err
+	}}
+	c, err := dialer.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() }) // most tests have closed it
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A reply of 10 MB to a reader with a receive buffer of 8 KiB is whole, while its keys are
+// overwritten with other sizes, deleted and expired; and costs what LIMITS says.
+func TestALargeReplyWhileItsKeysChange(t *testing.T) {
+	k := crowd{keys: 20_000, size: 500}
+	if underRace {
+		k.keys = 4_000
+	}
+	const streamMemory = 64 << 20
+	d := start(t, "--self-events", "100ms", "--expire-every", "50ms", "--stream-memory", "64MiB", "--loops", "1")
+	writer, bystander := dial(t, d.addr), dial(t, d.addr)
+	k.send(writer, 0)
+	stop := make(chan struct{})
+	var rounds atomic.Int64
+	var changing sync.WaitGroup
+	changing.Go(func() { k.changeUntil(writer, &rounds, stop) })
+	reader := dialSmall(t, d.addr, 8<<10)
+	if _, err := reader.Write(encoded(t, queryMsg(crowdQuery))); err != nil {
+		t.Fatal(err)
+	}
+	var header [4]byte
+	if _, err := io.ReadFull(reader, header[:]); err != nil {
+		t.Fatal(err)
+	}
+	body := make([]byte, binary.BigEndian.Uint32(header[:]))
+	most := map[string]int64{}
+	for got := 0; got < len(body); {
+		end := min(len(body), got+len(body)/20)
+		if _, err := io.ReadFull(reader, body[got:end]); err != nil {
+			t.Fatal(err)
+		}
+		got = end
+		limit := newDeadline(t)
+		for before := rounds.Load(); rounds.Load() == before; limit.check("nothing changes") {
+			for _, name := range []string{"memory held bytes", "stream memory bytes", "index orphan bytes"} {
+				most[name] = max(most[name], bystander.metric(name))
+			}
+		}
+	}
+	close(stop)
+	changing.Wait()
+	reply := &pb.Msg{}
+	if err := proto.Unmarshal(body, reply); err != nil {
+		t.Fatal(err)
+	}
+	k.check(t, reply)
+	t.Logf("%d bytes, %d rounds of changes meanwhile; at most %v", len(body), rounds.Load(), most)
+	if most["index orphan bytes"] == 0 {
+		t.Error("nothing was kept of what was changed")
+	}
+	if most["memory held bytes"] > 4*256<<10 || most["stream memory bytes"] > streamMemory {
+		t.Errorf("at most %v", most)
+	}
+	for _, name := range []string{"streams", "stream memory bytes", "index orphan bytes", "index pins"} {
+		bystander.awaitMetric(name, func(n int64) bool { return n == 0 })
+	}
+	writer.done()
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d.drainAfter(bystander)
+}
+
+// stopHalfway asks for the crowd, reads the beginning, and no more until released. It
+// returns whether what came in the end was a whole reply.
+func stopHalfway(t *testing.T, d *daemon, release <-chan struct{}) (whole bool) {
+	c := dialSmall(t, d.addr, 8<<10)
+	defer c.Close() // an error could only tell that it is closed
+	if _, err := c.Write(encoded(t, queryMsg(crowdQuery))); err != nil {
+		t.Error(err)
+		return false
+	}
+	var header [4]byte
+	if _, err := io.ReadFull(c, header[:]); err != nil {
+		return false // it was the youngest before anything of it left
+	}
+	<-release
+	n, _ := io.Copy(io.Discard, c) // a reset is an end as well
+	return n >= int64(binary.BigEndian.Uint32(header[:]))
+}
+
+// Fifty readers of large replies stop. What their replies keep stays within
+// --stream-memory; they are closed, by the timeout or as the youngest, and everything is
+// released.
+func TestReadersOfLargeRepliesThatStop(t *testing.T) {
+	for _, c := range []struct{ name, memory, closed string }{
+		{"until the timeout", "256MiB", "connections closed: write timeout"},
+		{"beyond the stream memory", "6MiB", "connections closed: stream memory"},
+	} {
+		t.Run(c.name, func(t *testing.T) { readersThatStop(t, c.memory, c.closed) })
+	}
+}
+
+func readersThatStop(t *testing.T, memory, closed string) {
+	const readers = 50
+	k := crowd{keys: 20_000, size: 500}
+	if underRace {
+		k.keys = 8_000
+	}
+	d := start(t, "--self-events", "100ms", "--expire-every", "50ms", "--stream-memory", memory, "--write-timeout", "3s")
+	writer, bystander := dial(t, d.addr), dial(t, d.addr)
+	k.send(writer, 0)
+	release := make(chan struct{})
+	var all sync.WaitGroup
+	for range readers {
+		all.Go(func() {
+			if stopHalfway(t, d, release) {
+				t.Error("a reply that was stopped came whole in the end")
+			}
+		})
+	}
+	stop := make(chan struct{})
+	var rounds atomic.Int64
+	var changing sync.WaitGroup
+	changing.Go(func() { k.changeUntil(writer, &rounds, stop) })
+	bystander.awaitMetric("stream memory limit bytes", atLeast(1))
+	limit, most := bystander.metric("stream memory limit bytes"), int64(0)
+	for until := newDeadline(t); ; until.check("not all are closed") {
+		most = max(most, bystander.metric("stream memory bytes"))
+		bystander.send(event("bystander", 1))
+		if bystander.metric("connections") == 2 {
+			break
+		}
+	}
+	close(stop)
+	changing.Wait()
+	t.Logf("at most %d bytes of stream memory, of %d; %d rounds of changes", most, limit, rounds.Load())
+	if most == 0 || most > limit {
+		t.Errorf("streams took up to %d bytes; the limit is %d", most, limit)
+	}
+	bystander.awaitMetric(closed, atLeast(1))
+	for _, name := range []string{"streams", "stream memory bytes", "index orphan bytes", "index pins", "bursts out"} {
+		bystander.awaitMetric(name, func(n int64) bool { return n == 0 || name == "bursts out" && n == 1 }) // the bystander's own
+	}
+	close(release)
+	all.Wait()
+	writer.done()
+	d.drainAfter(bystander)
+}
+
+// Above --max-reply the answer says what there would be.
+func TestAReplyOverMaxReply(t *testing.T) {
+	d := start(t, "--max-reply", "1MiB")
+	c := dial(t, d.addr)
+	k := crowd{keys: 3_000, size: 500}
+	k.send(c, 0)
+	c.write(encoded(t, queryMsg(crowdQuery)))
+	reply := c.reply()
+	if text := reply.GetError(); reply.GetOk() || !strings.Contains(text, "3000 events") || !strings.Contains(text, "1048576 bytes (--max-reply)") || !strings.Contains(text, "narrow") {
+		t.Errorf("ok %v, error %q", reply.GetOk(), text)
+	}
+	c.one(`service = "crowd 7" and host = "h"`)
+	d.drainAfter(c)
+}
+
+// The debug log says by which way a query found its entries.
+func TestTheLogOfQueries(t *testing.T) {
+	d := start(t, "--log-level", "debug", "--self-events", "0")
+	c := dial(t, d.addr)
+	crowd{keys: 300, size: 300}.send(c, 0)
+	for _, row := range []struct{ text, by string }{
+		{`host = "h" and service = "crowd 7"`, "key"}, {crowdQuery, "posting"}, {`metric > 1`, "scan"},
+	} {
+		c.query(row.text)
+		d.await(func(l logLine) bool {
+			return l.text("msg") == "query" && l.text("query") == row.text && l.text("by") == row.by
+		})
+	}
+	line := d.await(func(l logLine) bool { return l.text("query") == crowdQuery })
+	if n := line.number(t, "looked_at"); n != 300 || line.number(t, "matched") != 300 || line["streamed"] != true {
+		t.Errorf("%v", line)
+	}
+	d.drainAfter(c)
+}
