@@ -86,10 +86,10 @@ type turn struct {
 // a handler owes which is at a fresh burst when the request comes. The handlers take their
 // turns one by one here, in an order drawn, so that this is exact.
 func TestABystanderAmongScans(t *testing.T) {
-	const entries, connections, handlers = 200_000, 20, 2
-	requests := 200
+	const connections, handlers = 20, 2
+	entries, requests := 200_000, 200
 	if raceEnabled {
-		requests = 30
+		entries, requests = 60_000, 30
 	}
 	x := index.New(index.Config{DefaultTTL: 60})
 	defer x.Close()
@@ -152,7 +152,7 @@ func TestABystanderAmongScans(t *testing.T) {
 		most, total = max(most, waited), total+waited
 	}
 	t.Logf("%d requests waited for %d turns that began before theirs, at most %d; %d scans of %d slices were done", requests, total, most, s.done.Load(), entries/sliceEntries)
-	if total == 0 || s.pool.Stats().Yields < s.done.Load()*(entries/sliceEntries-1) {
+	if total == 0 || s.pool.Stats().Yields < s.done.Load()*int64(entries/sliceEntries-1) {
 		t.Error("the scans were not in the way")
 	}
 	if got := replies(t, request.Out); len(got) != 1 || !got[0].GetOk() {

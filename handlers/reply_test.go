@@ -79,7 +79,7 @@ func stores(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Run("index", func(t *testing.T) {
 		x := index.New(index.Config{DefaultTTL: 60})
 		test(t, large(x))
-		for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) { // a poll, bounded by its end
+		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // a poll, bounded by its end
 			s := x.Stats()
 			if s.Pins == 0 && s.Streams.Open == 0 && s.Streams.Bytes == 0 {
 				break

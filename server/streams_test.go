@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -118,15 +120,33 @@ func dialSmall(t *testing.T, addr string, buffer int) net.Conn {
 	return c
 }
 
+// kernelBuffers is a flag by which the kernel takes so little of a reply (some 200 KB, with
+// the reader's buffer) that most of it stays with the daemon.
+var kernelBuffers = []string{"--socket-buffer", "64KiB"}
+
+// largeReply are keys whose replies are large against what the kernel takes, whatever
+// becomes of two thirds of them.
+func largeReply() crowd {
+	if underRace {
+		return crowd{keys: 4_000, size: 500}
+	}
+	return crowd{keys: 20_000, size: 500}
+}
+
+// renew gives a connection patience again, for what comes next.
+func renew(t *testing.T, c net.Conn) {
+	t.Helper()
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A reply of 10 MB to a reader with a receive buffer of 8 KiB is whole, while its keys are
 // overwritten with other sizes, deleted and expired; and costs what LIMITS says.
 func TestALargeReplyWhileItsKeysChange(t *testing.T) {
-	k := crowd{keys: 20_000, size: 500}
-	if underRace {
-		k.keys = 4_000
-	}
-	const streamMemory = 64 << 20
-	d := start(t, "--self-events", "100ms", "--expire-every", "50ms", "--stream-memory", "64MiB", "--loops", "1")
+	const streamMemory, pauses = 64 << 20, 10
+	k := largeReply()
+	d := start(t, append(kernelBuffers, "--self-events", "100ms", "--expire-every", "50ms", "--stream-memory", "64MiB", "--loops", "1", "--write-timeout", "0")...)
 	writer, bystander := dial(t, d.addr), dial(t, d.addr)
 	k.send(writer, 0)
 	stop := make(chan struct{})
@@ -144,7 +164,8 @@ func TestALargeReplyWhileItsKeysChange(t *testing.T) {
 	body := make([]byte, binary.BigEndian.Uint32(header[:]))
 	most := map[string]int64{}
 	for got := 0; got < len(body); {
-		end := min(len(body), got+len(body)/20)
+		renew(t, reader)
+		end := min(len(body), got+len(body)/pauses)
 		if _, err := io.ReadFull(reader, body[got:end]); err != nil {
 			t.Fatal(err)
 		}
@@ -170,9 +191,7 @@ func TestALargeReplyWhileItsKeysChange(t *testing.T) {
 	if most["memory held bytes"] > 4*256<<10 || most["stream memory bytes"] > streamMemory {
 		t.Errorf("at most %v", most)
 	}
-	for _, name := range []string{"streams", "stream memory bytes", "index orphan bytes", "index pins"} {
-		bystander.awaitMetric(name, func(n int64) bool { return n == 0 })
-	}
+	nothingKept(bystander)
 	writer.done()
 	if err := reader.Close(); err != nil {
 		t.Fatal(err)
@@ -180,79 +199,119 @@ func TestALargeReplyWhileItsKeysChange(t *testing.T) {
 	d.drainAfter(bystander)
 }
 
-// stopHalfway asks for the crowd, reads the beginning, and no more until released. It
-// returns whether what came in the end was a whole reply.
-func stopHalfway(t *testing.T, d *daemon, release <-chan struct{}) (whole bool) {
+// nothingKept waits until nothing is kept for a reply.
+func nothingKept(bystander *client) {
+	bystander.t.Helper()
+	for _, name := range []string{"streams", "stream memory bytes", "index orphan bytes", "index pins"} {
+		bystander.awaitMetric(name, func(n int64) bool { return n == 0 })
+	}
+}
+
+// A stopped reader has asked for the crowd and read the length of the reply, and reads no
+// more for now.
+type stopped struct {
+	net.Conn
+	length int64
+}
+
+func stopAfterLength(t *testing.T, d *daemon) stopped {
+	t.Helper()
 	c := dialSmall(t, d.addr, 8<<10)
-	defer c.Close() // an error could only tell that it is closed
 	if _, err := c.Write(encoded(t, queryMsg(crowdQuery))); err != nil {
-		t.Error(err)
-		return false
+		t.Fatal(err)
 	}
 	var header [4]byte
 	if _, err := io.ReadFull(c, header[:]); err != nil {
-		return false // it was the youngest before anything of it left
+		t.Fatal(err)
 	}
-	<-release
-	n, _ := io.Copy(io.Discard, c) // a reset is an end as well
-	return n >= int64(binary.BigEndian.Uint32(header[:]))
+	return stopped{c, int64(binary.BigEndian.Uint32(header[:]))}
 }
 
-// Fifty readers of large replies stop. What their replies keep stays within
-// --stream-memory; they are closed, by the timeout or as the youngest, and everything is
+// rest reads on, closes, and returns the reply if it comes whole, else nil.
+func (s stopped) rest(t *testing.T) *pb.Msg {
+	t.Helper()
+	renew(t, s)
+	body, err := io.ReadAll(io.LimitReader(s, s.length))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reply := &pb.Msg{}
+	if err != nil || int64(len(body)) < s.length || proto.Unmarshal(body, reply) != nil {
+		return nil
+	}
+	return reply
+}
+
+// Fifty readers of large replies stop. The timeout closes them all, and everything is
 // released.
 func TestReadersOfLargeRepliesThatStop(t *testing.T) {
-	for _, c := range []struct{ name, memory, closed string }{
-		{"until the timeout", "256MiB", "connections closed: write timeout"},
-		{"beyond the stream memory", "6MiB", "connections closed: stream memory"},
-	} {
-		t.Run(c.name, func(t *testing.T) { readersThatStop(t, c.memory, c.closed) })
-	}
-}
-
-func readersThatStop(t *testing.T, memory, closed string) {
 	const readers = 50
-	k := crowd{keys: 20_000, size: 500}
-	if underRace {
-		k.keys = 8_000
-	}
-	d := start(t, "--self-events", "100ms", "--expire-every", "50ms", "--stream-memory", memory, "--write-timeout", "3s")
+	k := largeReply()
+	d := start(t, append(kernelBuffers, "--self-events", "100ms", "--expire-every", "50ms", "--write-timeout", "1s")...)
 	writer, bystander := dial(t, d.addr), dial(t, d.addr)
 	k.send(writer, 0)
-	release := make(chan struct{})
-	var all sync.WaitGroup
+	var all []stopped
 	for range readers {
-		all.Go(func() {
-			if stopHalfway(t, d, release) {
-				t.Error("a reply that was stopped came whole in the end")
-			}
-		})
+		all = append(all, stopAfterLength(t, d))
 	}
-	stop := make(chan struct{})
-	var rounds atomic.Int64
-	var changing sync.WaitGroup
-	changing.Go(func() { k.changeUntil(writer, &rounds, stop) })
-	bystander.awaitMetric("stream memory limit bytes", atLeast(1))
-	limit, most := bystander.metric("stream memory limit bytes"), int64(0)
-	for until := newDeadline(t); ; until.check("not all are closed") {
-		most = max(most, bystander.metric("stream memory bytes"))
-		bystander.send(event("bystander", 1))
-		if bystander.metric("connections") == 2 {
-			break
+	limit := newDeadline(t)
+	for round := 1; bystander.metric("connections closed: write timeout") < readers; round++ {
+		limit.check("not all are closed")
+		k.send(writer, round)
+	}
+	nothingKept(bystander)
+	bystander.awaitMetric("connections", func(n int64) bool { return n == 2 })
+	bystander.awaitMetric("bursts out", func(n int64) bool { return n <= 1 }) // the bystander's own
+	for _, s := range all {
+		if s.rest(t) != nil {
+			t.Error("a reply that was given up came whole")
 		}
 	}
-	close(stop)
-	changing.Wait()
-	t.Logf("at most %d bytes of stream memory, of %d; %d rounds of changes", most, limit, rounds.Load())
-	if most == 0 || most > limit {
-		t.Errorf("streams took up to %d bytes; the limit is %d", most, limit)
+	writer.done()
+	d.drainAfter(bystander)
+}
+
+// Fifty readers stop, each in a reply of what was there in another round of changes, and
+// no timeout closes them. What their replies keep stays within --stream-memory: the
+// youngest are given up, and the others are whole when their readers go on.
+func TestReadersThatStopBeyondStreamMemory(t *testing.T) {
+	const readers, streamMemory = 50, 4 << 20
+	k := crowd{keys: 1_200, size: 1_000}
+	d := start(t, append(kernelBuffers, "--self-events", "100ms", "--expire-every", "50ms", "--write-timeout", "0", "--stream-memory", "4MiB")...)
+	writer, bystander := dial(t, d.addr), dial(t, d.addr)
+	k.send(writer, 0)
+	var all []stopped
+	most := int64(0)
+	for round := range readers {
+		all = append(all, stopAfterLength(t, d))
+		k.send(writer, round+1)
+		most = max(most, bystander.metric("stream memory bytes"))
 	}
-	bystander.awaitMetric(closed, atLeast(1))
-	for _, name := range []string{"streams", "stream memory bytes", "index orphan bytes", "index pins", "bursts out"} {
-		bystander.awaitMetric(name, func(n int64) bool { return n == 0 || name == "bursts out" && n == 1 }) // the bystander's own
+	whole, refused, broken := 0, int64(0), int64(0)
+	for _, s := range all {
+		switch reply := s.rest(t); {
+		case reply == nil:
+			broken++
+		case reply.GetOk():
+			whole++
+			k.check(t, reply)
+		default:
+			refused++
+		}
 	}
-	close(release)
-	all.Wait()
+	t.Logf("at most %d bytes of stream memory were seen; %d replies whole, %d refused, %d broken off", most, whole, refused, broken)
+	if most == 0 || most > streamMemory {
+		t.Errorf("streams took up to %d bytes; the limit is %d", most, streamMemory)
+	}
+	if whole == 0 || broken == 0 {
+		t.Error("some replies have room, and some have not")
+	}
+	nothingKept(bystander)
+	bystander.awaitMetric("connections closed: stream memory", func(n int64) bool { return n == broken })
+	bystander.awaitMetric("replies without room in stream memory", func(n int64) bool { return n == refused })
 	writer.done()
 	d.drainAfter(bystander)
 }
