@@ -57,6 +57,7 @@ type Burst struct {
 	Status Status           // the Worker's last word, set when the burst is given back
 	From   []netip.AddrPort // of bursts of datagrams: where each frame came from
 	Close  bool             // set by the Worker: no further frame is answered, and the connection is closed behind the replies; what is Kept says if it is Broken
+	Brief  bool             // set by a loop that works the burst itself although there are handlers; see Protocol
 	Taker  Taker            // who works it, for Resume
 	Home   Home             // who gets it back
 	Owner  int              // the loop's mark of the connection; no business of a handler

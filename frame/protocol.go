@@ -46,6 +46,11 @@ type Protocol struct {
 	// there is for frames: for frames so short that the beginning of one costs about
 	// as much as an idle connection.
 	Unhurried bool
+	// Brief says that loops may work small bursts themselves although there are handlers:
+	// the Workers mind that a burst is Brief. Of such a one they answer frames only as
+	// long as that takes about as little time as to hand them over, say Yielded in front
+	// of the first that may take longer, and never Waiting. The handlers go on with it.
+	Brief bool
 	// IdleTimeout is how long a connection may rest between two frames; 0 is for
 	// ever.
 	IdleTimeout time.Duration

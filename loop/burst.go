@@ -4,7 +4,9 @@ import "darboux/frame"
 
 // dispatch hands over the frames that a connection has ready, unless it has a burst
 // out already, must wait for its window or a turn, or all credits are out.
-func (l *Loop) dispatch(c *Conn) {
+func (l *Loop) dispatch(c *Conn) { l.dispatchTo(c, l.isBrief) }
+
+func (l *Loop) dispatchTo(c *Conn, onLoop func(*Conn) bool) {
 	cut, ok := l.ready(c)
 	if !ok || c.places[forTurn] != nil || !l.takeCredit(c) {
 		return
@@ -12,14 +14,14 @@ func (l *Loop) dispatch(c *Conn) {
 	if c.burst == nil {
 		l.fill(c, cut)
 	}
-	l.push(c)
+	l.push(c, onLoop(c))
 }
 
 // dispatchNext is dispatch after the connection's turn in this round is used: where
 // bursts are worked on the loop, others go first.
 func (l *Loop) dispatchNext(c *Conn) {
-	if l.workers == nil {
-		l.dispatch(c)
+	if l.cfg.Ring != nil {
+		l.dispatchTo(c, never)
 		return
 	}
 	if _, ok := l.ready(c); ok {
@@ -30,7 +32,7 @@ func (l *Loop) dispatchNext(c *Conn) {
 // ready reports whether there is something to hand over and room for its replies: a
 // burst that waits here, or the frames of a cut.
 func (l *Loop) ready(c *Conn) (frame.Cut, bool) {
-	if c.where == out || c.unsent > l.mark() {
+	if c.where == out || c.unsent > l.mark(c) {
 		return frame.Cut{}, false
 	}
 	if c.burst != nil {
@@ -40,10 +42,11 @@ func (l *Loop) ready(c *Conn) (frame.Cut, bool) {
 	return cut, cut.Frames > 0
 }
 
-// mark is how many unsent bytes a connection may have whose next burst is to go out. Where
-// memory is short it has none, so that what it holds beyond the share doesn't add up.
-func (l *Loop) mark() int {
-	if !l.hasShare(frame.OwnReply) {
+// mark is how many unsent bytes a connection may have whose next burst is to go out. In the
+// middle of a reply, and where memory is short, it has none: the next piece is small, and
+// would hardly have room beside them.
+func (l *Loop) mark(c *Conn) int {
+	if c.where == blocked && c.burst.Kept != nil && !l.hasShare(frame.OwnReply) {
 		return 0
 	}
 	return lowMark
@@ -74,7 +77,7 @@ func (l *Loop) cut(c *Conn) frame.Cut {
 
 // takeCredit takes a credit for a burst, or puts the connection in line for one.
 func (l *Loop) takeCredit(c *Conn) bool {
-	if l.workers != nil {
+	if l.cfg.Ring == nil {
 		return true
 	}
 	if l.credits == 0 {
@@ -131,17 +134,25 @@ func (l *Loop) newBurst() *frame.Burst {
 	return b
 }
 
-// push lets a burst out. From here it is the handler's until it comes back.
-func (l *Loop) push(c *Conn) {
+// push lets a burst out. From here it is the handler's until it comes back, unless the
+// loop works it itself.
+func (l *Loop) push(c *Conn, brief bool) {
 	b := c.burst
 	l.giveRoom(c, b)
 	c.where = out
 	l.tally.add(burstsPushed, 1)
 	l.tally.add(burstsOut, 1)
-	if l.workers != nil {
+	switch {
+	case l.cfg.Ring == nil:
 		l.work(c)
-		return
+	case brief:
+		l.workBrief(c)
+	default:
+		l.handOver(b)
 	}
+}
+
+func (l *Loop) handOver(b *frame.Burst) {
 	if !l.cfg.Ring.Push(b) {
 		panic("BUG: the ring is full, though there are no more credits than slots")
 	}
@@ -177,19 +188,13 @@ func (l *Loop) GiveBack(b *frame.Burst) {
 	l.bell.ring()
 }
 
-// takeBack takes in a burst that a handler gave back. Its credit goes to those who wait
-// for one, before its own connection may take one again.
+// takeBack takes in a burst that a handler gave back, and lets those go on that
+// wait for its credit.
 func (l *Loop) takeBack(b *frame.Burst) {
 	l.returnCredit()
-	c := l.landed(b)
-	l.passCredits()
-	if c != nil {
+	if c := l.landed(b); c != nil {
 		l.settle(c)
 	}
-}
-
-// passCredits lets those go on that wait for a credit.
-func (l *Loop) passCredits() {
 	for l.credits > 0 {
 		c := l.first(forCredit)
 		if c == nil {
@@ -201,7 +206,7 @@ func (l *Loop) passCredits() {
 
 // returnCredit takes a credit back.
 func (l *Loop) returnCredit() {
-	if l.workers == nil {
+	if l.cfg.Ring != nil {
 		l.credits++
 	}
 }

@@ -89,7 +89,7 @@ func (l *Loop) receiveBatch(c *Conn) bool {
 		return false
 	}
 	if c.burst != nil {
-		l.push(c)
+		l.push(c, false)
 		return true
 	}
 	n, err := l.kernel.ReadDatagrams(c.fd, l.batch)
@@ -100,7 +100,7 @@ func (l *Loop) receiveBatch(c *Conn) bool {
 		return false
 	}
 	l.fillDatagrams(c, n)
-	l.push(c)
+	l.push(c, false)
 	return true
 }
 

@@ -18,7 +18,8 @@ type Loop struct {
 	poller  poller
 	bell    *bell
 	ticker  int
-	workers []frame.Worker // by kind; nil where handlers work the bursts
+	workers []frame.Worker // by kind; nil where only handlers work the bursts
+	spent   workTime
 
 	listeners []*listener
 	sockets   []*Conn // for datagrams
@@ -58,11 +59,11 @@ func newLoop(cfg *Config, s *shared, k kernel, p poller, b *bell) *Loop {
 		drained: make(chan struct{}),
 	}
 	l.back = frame.NewRing[*frame.Burst](slotsFor(max(l.credits, MaxWaiting)))
-	if cfg.Ring != nil {
-		return l
-	}
-	for _, protocol := range cfg.Protocols {
-		l.workers = append(l.workers, protocol.NewWorker())
+	l.workers = make([]frame.Worker, len(cfg.Protocols))
+	for i, protocol := range cfg.Protocols {
+		if cfg.Ring == nil || protocol.Brief {
+			l.workers[i] = protocol.NewWorker()
+		}
 	}
 	return l
 }

@@ -24,6 +24,7 @@ const (
 	framesDropped
 	burstsPushed
 	burstsBack
+	burstsBrief
 	burstsOut
 	burstsGone
 	pausedOwn
@@ -58,6 +59,7 @@ var statNames = [closedFirst]struct {
 	framesDropped:      {"frames incomplete at the end of the stream", false},
 	burstsPushed:       {"bursts pushed", false},
 	burstsBack:         {"bursts given back", false},
+	burstsBrief:        {"bursts worked by loops", false},
 	burstsOut:          {"bursts out", true},
 	burstsGone:         {"bursts of closed connections", false},
 	pausedOwn:          {"pauses by connection memory", false},

@@ -63,6 +63,7 @@ type toyWorker struct {
 	slices int
 	begun  int                                // frames and slices begun
 	wait   func(b *frame.Burst) bool          // takes a burst that is to wait between two slices; nil never does
+	long   func() bool                        // whether the next frame of a brief burst is not; nil: each one is brief
 	stream func(b *frame.Burst, s *toyStream) // is told of each reply that is streamed, which all large ones are; nil: none is
 }
 
@@ -116,9 +117,12 @@ func (w *toyWorker) Work(b *frame.Burst) frame.Status {
 		if b.Kept == nil && len(b.Out) >= b.Window {
 			return frame.Blocked
 		}
+		if b.Brief && w.long != nil && w.long() {
+			return frame.Yielded
+		}
 		w.begun++
 		if !w.slice(b) {
-			if w.wait != nil && w.wait(b) {
+			if !b.Brief && w.wait != nil && w.wait(b) {
 				return frame.Waiting
 			}
 			return frame.Yielded

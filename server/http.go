@@ -48,6 +48,7 @@ func (s *server) newWeb() {
 		Producers:     limit("--http-producers", o.HTTPProducers),
 		LoopProducers: loopProducers(o),
 		Handler:       s.api.Handler(),
+		Brief:         s.api.Brief,
 		Report:        s.report.Report,
 	}
 	if o.HTTPAccessLog {

@@ -16,6 +16,7 @@ var statHelp = map[string]string{
 	"frames incomplete at the end of the stream": "Frames whose rest never came.",
 	"bursts pushed":                     "Bursts handed to be worked.",
 	"bursts given back":                 "Bursts that came back worked.",
+	"bursts worked by loops":            "Bursts that their loop worked itself, because they were brief.",
 	"bursts out":                        "Bursts that are being worked.",
 	"bursts of closed connections":      "Bursts that came back when their connection was closed.",
 	"pauses by connection memory":       "Times a connection was not read because it held --conn-memory.",

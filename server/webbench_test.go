@@ -84,7 +84,7 @@ func serveBench(l announced, poolSize int, observe web.Observe) error {
 	}
 	h := &web.HTTP{
 		MaxHead: frame.Limit{Value: 16 << 10}, MaxBody: frame.Limit{Value: 1 << 20}, Producers: frame.Limit{Value: 256},
-		IdleTimeout: time.Minute, Handler: benchHandler, Observe: observe, Report: func(string, string, string) {},
+		IdleTimeout: time.Minute, Handler: benchHandler, Brief: func([]byte) bool { return true }, Observe: observe, Report: func(string, string, string) {},
 	}
 	cfg := loop.Config{
 		Loops: max(1, runtime.GOMAXPROCS(0)/4), Protocols: []*frame.Protocol{h.Protocol()},

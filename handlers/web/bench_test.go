@@ -14,10 +14,10 @@ func okHandler(ctx *fasthttp.RequestCtx) {
 	ctx.SetBodyString("ok\n")
 }
 
-// BenchmarkWork is a burst of 16 requests, from the cut to the replies.
+// BenchmarkWork is a burst of 16 requests to an endpoint, from the cut to the replies.
 func BenchmarkWork(b *testing.B) {
 	in := []byte(strings.Repeat("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:5556\r\n\r\n", 16))
-	p := testHTTP(okHandler).Protocol()
+	p := testHTTP(testAPI().Handler()).Protocol()
 	w := p.NewWorker()
 	burst := &frame.Burst{Peer: "127.0.0.1:1234", Window: 64 << 10}
 	burst.Start(frame.OwnReply)

@@ -56,8 +56,12 @@ func (x *exchange) begin() {
 	x.head, x.http10, x.close, x.sent, x.end, x.over = false, false, false, 0, nil, false
 }
 
-// understand notes what the request's head means for the reply.
-func (x *exchange) understand() {
+// take takes in a request, which is the known one, and notes what it means for the reply.
+func (x *exchange) take(k *known, r *frame.HTTPRequest) {
+	k.copyTo(&x.ctx.Request)
+	if len(r.Body) > 0 {
+		x.ctx.Request.SetBodyRaw(r.Content()) // a view of the burst's bytes
+	}
 	h := &x.ctx.Request.Header
 	x.head, x.http10 = h.IsHead(), !h.IsHTTP11()
 	x.close = h.ConnectionClose()

@@ -66,10 +66,16 @@ func (l *line) exchange(raw string) []byte {
 // work works a burst to its end.
 func (l *line) work(in []byte) (out []byte) {
 	l.t.Helper()
-	b := &frame.Burst{In: in, Peer: l.peer, Home: l, Taker: l, Extra: frame.NewReserve(4 << 20)}
+	return l.workOn(&frame.Burst{In: in, Peer: l.peer, Home: l, Extra: frame.NewReserve(4 << 20)})
+}
+
+// workOn works a burst, fresh or begun, to its end.
+func (l *line) workOn(b *frame.Burst) (out []byte) {
+	l.t.Helper()
+	b.Taker = l
 	for first := true; ; first = false {
 		if first || b.Out == nil {
-			b.Start(l.own)
+			b.Start(l.own) // unless it is begun
 			b.Window = max(1, min(64<<10, l.own/2))
 		}
 		switch b.Status = l.worker.Work(b); b.Status {

@@ -24,6 +24,10 @@ type HTTP struct {
 	LoopProducers int
 	// Handler answers the requests. It runs on the handlers of the pool and must not wait.
 	Handler fasthttp.RequestHandler
+	// Brief reports whether requests for a path, without a body, are answered about as
+	// quickly as they are handed over: then loops may call Handler themselves. It is called
+	// by loops; nil is none.
+	Brief func(path []byte) bool
 	// Observe watches each exchange; nil is nobody, and costs nothing.
 	Observe Observe
 	// Report is told of what an operator may want to know. It must not block, and
@@ -41,6 +45,7 @@ func (h *HTTP) Protocol() *frame.Protocol {
 		Name:        "http",
 		MaxFrame:    frame.Limit{Flag: h.MaxBody.Flag, Value: cutter.MaxFrame()},
 		Cut:         cutter.Cut,
+		Brief:       h.Brief != nil && h.Observe == nil, // who observes may write
 		IdleTimeout: h.IdleTimeout,
 		NewWorker:   func() frame.Worker { return newWorker(h) },
 		Refuse:      h.refuse,

@@ -18,55 +18,55 @@ const mostKnown = 2 << 10
 // a copy.
 type known struct {
 	bytes   []byte
-	request frame.HTTPRequest // its parts lie in bytes
+	request frame.HTTPRequest // its parts lie in bytes; zero if it was too long to be kept
 	header  fasthttp.RequestHeader
-	parsed  bool // header holds the request's head
+	uri     fasthttp.URI
+	err     error                  // why header and uri are not to be used
+	isBrief func(path []byte) bool // nil: none
+	brief   bool                   // the loop that has it may answer it
 
 	source bytes.Reader
 	reader *bufio.Reader // over source: fasthttp reads heads from one
 }
 
-// next splits the first request off b, and reports whether it is the known one; if not it
-// becomes that.
-func (k *known) next(b []byte) (r frame.HTTPRequest, rest []byte, again bool) {
-	if r, rest, again = k.request.Next(b); again {
-		return r, rest, true
+// next splits the first request off b, and makes it the known one unless it is that.
+func (k *known) next(b []byte) (r frame.HTTPRequest, rest []byte) {
+	r, rest, again := k.request.Next(b)
+	if again {
+		return r, rest
 	}
 	r, rest = frame.NextHTTP(b)
-	k.parsed, k.request = false, frame.HTTPRequest{}
+	k.err = k.parse(&r)
+	k.brief = k.err == nil && len(r.Body) == 0 && k.isBrief != nil && k.isBrief(k.uri.Path())
+	k.request = frame.HTTPRequest{}
 	if n := len(b) - len(rest); n <= mostKnown {
 		k.bytes = append(k.bytes[:0], b[:n]...)
 		k.request = r.In(k.bytes)
 	}
-	return r, rest, false
+	return r, rest
 }
 
-// parse makes header that of a request's head. An error is something that fasthttp minds
+// parse reads what a request's head says. An error is something that fasthttp minds
 // beyond the framing.
-func (k *known) parse(header *fasthttp.RequestHeader, r *frame.HTTPRequest, again bool) error {
-	if !again {
-		return k.read(header, r)
-	}
-	if !k.parsed {
-		k.header.Reset()
-		if err := k.read(&k.header, r); err != nil {
-			return err
-		}
-		k.parsed = true
-	}
-	k.header.CopyTo(header)
-	return nil
-}
-
-func (k *known) read(header *fasthttp.RequestHeader, r *frame.HTTPRequest) error {
+func (k *known) parse(r *frame.HTTPRequest) error {
+	k.header.Reset()
 	k.source.Reset(r.Head)
 	k.reader.Reset(&k.source)
-	if err := header.Read(k.reader); err != nil {
+	if err := k.header.Read(k.reader); err != nil {
 		return fmt.Errorf("the request's head is refused: %w", err)
 	}
-	length := header.ContentLength()
+	length := k.header.ContentLength()
 	if (length == -1) != r.Chunked || length >= 0 && length != len(r.Body) {
 		return fmt.Errorf("the request's length is not clear: %d", length)
 	}
+	if err := k.uri.Parse(k.header.Host(), k.header.RequestURI()); err != nil {
+		return fmt.Errorf("the request's target is refused: %w", err)
+	}
 	return nil
+}
+
+// copyTo makes req the known request, but for its body.
+func (k *known) copyTo(req *fasthttp.Request) {
+	k.header.CopyTo(&req.Header)
+	req.SetURI(&k.uri)
 }

@@ -24,7 +24,7 @@ type worker struct {
 const keepScratch = 1 << 20
 
 func newWorker(h *HTTP) *worker {
-	w := &worker{HTTP: h}
+	w := &worker{HTTP: h, known: known{isBrief: h.Brief}}
 	w.known.reader = bufio.NewReaderSize(&w.known.source, h.MaxHead.Value+16)
 	return w
 }
@@ -50,6 +50,8 @@ func (w *worker) workAll(b *frame.Burst) frame.Status {
 		switch {
 		case b.Gone():
 			return frame.Done
+		case b.Kept != nil && b.Brief:
+			return frame.Yielded
 		case b.Kept != nil:
 			if status := b.Kept.(reply).goOn(w, b); status != frame.Done {
 				return status
@@ -58,29 +60,34 @@ func (w *worker) workAll(b *frame.Burst) frame.Status {
 			return frame.Done
 		case len(b.Out) >= b.Window:
 			return frame.Blocked
-		default:
-			w.answer(b)
+		case !w.answer(b):
+			return frame.Yielded
 		}
 	}
 }
 
-// answer answers one request, or begins to.
-func (w *worker) answer(b *frame.Burst) {
-	r, rest, again := w.known.next(b.Left())
+// answer answers one request, or begins to, unless it may take too long where b is.
+func (w *worker) answer(b *frame.Burst) bool {
+	r, rest := w.known.next(b.Left())
+	if b.Brief && !w.known.brief {
+		return false
+	}
 	b.Next = len(b.In) - len(rest)
 	w.tally[requests]++
 	x := w.exchange(b)
-	if err := w.parse(x, &r, again); err != nil {
+	if err := w.known.err; err != nil {
 		w.tally[unparsed]++
 		x.fail(fasthttp.StatusBadRequest, err)
 		x.close = true
 	} else {
+		x.take(&w.known, &r)
 		w.handle(x)
 	}
 	if x.respond(w, b) {
 		x.reset()
 		w.spare = x
 	}
+	return true
 }
 
 // exchange returns one for the next request of b.
@@ -97,19 +104,6 @@ func (w *worker) exchange(b *frame.Burst) *exchange {
 	}
 	x.begin()
 	return x
-}
-
-// parse makes fasthttp's Request of a request, which is the known one or is not.
-func (w *worker) parse(x *exchange, r *frame.HTTPRequest, again bool) error {
-	req := &x.ctx.Request
-	if err := w.known.parse(&req.Header, r, again); err != nil {
-		return err
-	}
-	if len(r.Body) > 0 {
-		req.SetBodyRaw(r.Content()) // a view of the burst's bytes
-	}
-	x.understand()
-	return nil
 }
 
 // handle lets the handler answer. A panic in it is answered as an error, unless it comes
