@@ -2,7 +2,7 @@ package index
 
 import (
 	"bytes"
-	"slices"
+	"unsafe"
 )
 
 // lookup is how far a plan has come in the shard at hand.
@@ -31,6 +31,9 @@ const (
 const (
 	// holdAtoms is how many atoms are counted, or terms gone through, under one lock.
 	holdAtoms = 32
+	// fewTerms is up to how many terms of a shard cost no more to go through than as many
+	// entries.
+	fewTerms = 1024
 	// windowIDs is over how many ids postings are collected under one lock.
 	windowIDs = 16 << groupShift
 	// setIDs is how many ids a set has room for: a running search takes no more
@@ -45,7 +48,6 @@ func (p *plan) prepare(s *shard) bool {
 		s.mu.Lock()
 		p.collect(s)
 		s.mu.Unlock()
-		p.walk.sort()
 		return p.phase == collectIDs
 	}
 	s.mu.Lock()
@@ -72,12 +74,25 @@ func (p *plan) count(s *shard) bool {
 		case a.isKey:
 			a.count = 1
 		case a.prefix:
-			a.count = s.terms.tables[a.field].live
+			a.count = walkCost(s.terms.tables[a.field].live) + s.ids.live/prefixPart
 		default:
 			a.count = s.countTerm(&a.termKey)
 		}
 	}
 	return p.at == len(p.atoms)
+}
+
+// prefixPart is the part of the entries, as a divisor, that a prefix is taken to name.
+const prefixPart = 16
+
+// walkCost is what it costs to go through so many terms, in entries. Each of many misses the
+// caches for its slot and for its witness, as an entry that is looked at in its turn doesn't:
+// so half as many terms as entries take as long as all entries.
+func walkCost(terms int) int {
+	if terms <= fewTerms {
+		return terms
+	}
+	return 4 * terms
 }
 
 // countTerm is how many entries may have a term.
@@ -93,7 +108,7 @@ func (s *shard) countTerm(k *termKey) (n int) {
 
 // choose takes the way that names the fewest entries. If they come out of one posting,
 // that is gone through; otherwise their ids are collected first, so that none comes up
-// twice. If it were all entries twice over, they are all looked at. The shard has so many
+// twice. If it were all entries twice over, all entries are looked at. The shard has so many
 // live entries and used ids; crowded tells whether some of its entries have no postings
 // of their tags.
 func (p *plan) choose(live int, used uint32, crowded bool) {
@@ -193,10 +208,15 @@ func (p *plan) collectAtom(s *shard, a *atom) {
 // A term that is there all the while is met.
 type walk struct {
 	prefixes [termFields][][]byte
-	field    field    // whose terms are gone through
-	hash     uint64   // the first hash that is still to be met
-	hashes   []uint32 // met, and to be looked at
-	sorted   bool
+	field    field  // whose terms are gone through
+	hash     uint64 // the first hash that is still to be met
+	met      []met  // and to be looked at
+}
+
+// met is a term that was met: its hash, and who was its witness then.
+type met struct {
+	hash    uint32
+	witness witness
 }
 
 // begin takes up the prefixes among the chosen atoms.
@@ -209,12 +229,12 @@ func (w *walk) begin(p *plan) {
 			w.prefixes[a.field] = append(w.prefixes[a.field], a.text)
 		}
 	}
-	w.field, w.hash, w.hashes = 0, 0, w.hashes[:0]
+	w.field, w.hash, w.met = 0, 0, w.met[:0]
 }
 
 // next does a step, and reports whether there is more to do.
 func (w *walk) next(p *plan, s *shard) bool {
-	if len(w.hashes) > 0 {
+	if len(w.met) > 0 {
 		w.visit(p, s)
 		return true
 	}
@@ -224,34 +244,42 @@ func (w *walk) next(p *plan, s *shard) bool {
 	if w.field == termFields {
 		return false
 	}
-	w.hashes, w.hash = s.terms.tables[w.field].hashesFrom(w.hashes, uint32(w.hash))
-	w.sorted = false
+	w.met, w.hash = s.terms.meet(w.met, w.field, uint32(w.hash))
 	return true
 }
 
-// sort brings the hashes into order, each once: a hash is looked at for all terms that
-// have it. The shard's lock is not held.
-func (w *walk) sort() {
-	if !w.sorted {
-		slices.Sort(w.hashes)
-		w.hashes = slices.Compact(w.hashes)
-		w.sorted = true
+// meet appends to dst the terms of a field in the segment of their table that hash belongs
+// to, and returns the first hash that belongs to the next segment. So all terms can be gone
+// through in steps, whatever is inserted, removed or split between them.
+func (t *terms) meet(dst []met, f field, hash uint32) (_ []met, next uint64) {
+	d := t.tables[f].dir.Load()
+	if d == nil {
+		return dst, 1 << 32
 	}
+	seg := d.segments[hash>>d.shift]
+	base := t.slab.pages.at(seg.at)
+	for off := uintptr(0); off < 1<<segmentShift; off += 1 << termShift {
+		if t := (*term)(unsafe.Add(base, off)); t.count != 0 {
+			dst = append(dst, met{t.hash, t.witness})
+		}
+	}
+	return dst, (uint64(hash)>>(32-seg.depth) + 1) << (32 - seg.depth)
 }
 
-// visit looks at the terms with the next hashes, the last ones first.
+// visit looks at the next of the terms that were met, the last ones first. They may have
+// moved meanwhile, so each is looked for by its hash.
 func (w *walk) visit(p *plan, s *shard) {
-	n := len(w.hashes) - min(holdAtoms, len(w.hashes))
-	s.touchWitnesses(w.field, w.hashes[n:])
-	for len(w.hashes) > n {
-		last := len(w.hashes) - 1
+	n := len(w.met) - min(holdAtoms, len(w.met))
+	s.touchWitnesses(w.met[n:])
+	for len(w.met) > n {
+		last := len(w.met) - 1
 		to := min(p.from+windowIDs, p.set.end())
-		if w.add(p, s, w.hashes[last], to) && to < p.set.end() {
+		if w.add(p, s, w.met[last].hash, to) && to < p.set.end() {
 			p.from = to
 			return
 		}
 		p.from = p.set.first
-		w.hashes = w.hashes[:last]
+		w.met = w.met[:last]
 	}
 }
 
@@ -284,17 +312,10 @@ func (w *walk) wants(s *shard, t *term) bool {
 
 // touchWitnesses loads the entries that say what terms are, so that the cache misses
 // overlap.
-func (s *shard) touchWitnesses(f field, hashes []uint32) {
-	var refs [holdAtoms]ref
-	for i, hash := range hashes {
-		at := s.terms.tables[f].probe(hash)
-		if t := termAt(&at); t.len() > 0 {
-			refs[i] = s.ids.ref(t.witness.id())
-		}
-	}
+func (s *shard) touchWitnesses(all []met) {
 	sum := uint64(0)
-	for _, at := range refs[:len(hashes)] {
-		sum += s.pages.touch(at, 2*cacheLine)
+	for i := range all {
+		sum += s.pages.touch(s.refOf(all[i].witness.id()), 2*cacheLine)
 	}
 	s.touched = sum
 }

@@ -284,13 +284,13 @@ func TestQueriesEqualModel(t *testing.T) {
 // Searches by postings of very many entries go through their ids in parts, and tables of
 // very many terms in segments.
 func TestLookupsOfManyIDs(t *testing.T) {
-	const entries, small = setIDs + 100_000, 10_000
+	const entries, hosts = setIDs + 100_000, 10_000
 	x := newIndex(t, Config{Shards: 1, DefaultTTL: 60})
 	var wires []wire
 	for i := range entries {
-		r := riemann.Record{Host: fmt.Sprint("h", i%small, "-", i), Service: "s", State: "ok"}
+		r := riemann.Record{Host: fmt.Sprint("h", i%hosts), Service: fmt.Sprint("s", i/hosts), State: "ok"}
 		if i%1000 == 7 {
-			r.Tags, r.Service = []string{"rare"}, "t"
+			r.Tags = []string{"rare"}
 		}
 		if wires = append(wires, r.AppendEvent(nil)); len(wires) == 1000 || i == entries-1 {
 			if x.Apply(viewed(t, wires...), feedMicros, make([]bool, len(wires))) > 0 {
@@ -300,10 +300,11 @@ func TestLookupsOfManyIDs(t *testing.T) {
 		}
 	}
 	for _, q := range compiled(
-		`host =~ "h123-%"`,
-		`host =~ "h12%" and service =~ "s%"`,
-		`service = "s" or service = "t"`,
-		`service =~ "t%" or host = "h5-5"`,
+		`host =~ "h123%"`,
+		`host =~ "h12%" and service =~ "s1%"`,
+		`service = "s1" or service = "s20"`,
+		`service =~ "s%" or host = "h5"`,
+		`host =~ "h99%" or tagged "rare" or service = "s3"`,
 		`tagged "rare"`,
 	) {
 		want := len(contents(x, matchFunc(q.Match), 0, 0)) // by scan
@@ -315,6 +316,42 @@ func TestLookupsOfManyIDs(t *testing.T) {
 		if n != want || n == 0 || cur.Way != ByPosting {
 			t.Errorf("%s: found %d by %v; want %d by posting", q, n, cur.Way, want)
 		}
+	}
+}
+
+// A walk through terms meets each that is there all the while, though others come between
+// its steps, and their table is split again and again.
+func TestAWalkWhileTermsCome(t *testing.T) {
+	const hosts, services = 2_000, 3
+	x := newIndex(t, Config{Shards: 1, DefaultTTL: 60})
+	for i := range hosts * services {
+		apply(t, x, riemann.Record{Host: fmt.Sprint("stays-", i/services), Service: fmt.Sprint("s", i%services)})
+	}
+	before := x.shards[0].terms.tables[hostField].segments
+	q := compiled(`host =~ "stays-%"`)[0]
+	found := map[string]bool{}
+	come := 0
+	for cur := (Cursor{Slice: 1}); !cur.Done; {
+		for _, field := range fieldsOf(x.Search(q, &cur, nil, 0)) {
+			e := viewed(t, wire(field))[0]
+			if key := keyOf(&e); found[key] {
+				t.Errorf("%q was found twice", key)
+			} else {
+				found[key] = true
+			}
+		}
+		if p := cur.plan; p != nil && p.phase == collectIDs {
+			for range 100 {
+				apply(t, x, riemann.Record{Host: fmt.Sprint("comes-", come), Service: "s"})
+				come++
+			}
+		}
+	}
+	if len(found) != hosts*services {
+		t.Errorf("found %d of %d", len(found), hosts*services)
+	}
+	if after := x.shards[0].terms.tables[hostField].segments; after < before+3 {
+		t.Errorf("%d segments became only %d", before, after)
 	}
 }
 

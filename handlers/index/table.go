@@ -184,24 +184,6 @@ func (t *table) double() {
 	t.dir.Store(d)
 }
 
-// hashesFrom appends to dst the hashes of the segment that hash belongs to, from hash on,
-// and returns the first hash that belongs to the next segment. So all hashes can be gone
-// through in steps, whatever is inserted, removed or split between them.
-func (t *table) hashesFrom(dst []uint32, hash uint32) (hashes []uint32, next uint64) {
-	d := t.dir.Load()
-	if d == nil {
-		return dst, 1 << 32
-	}
-	seg := d.segments[hash>>d.shift]
-	base := t.pages.at(seg.at)
-	for off := uintptr(0); off < 1<<segmentShift; off += 1 << t.slotShift {
-		if s := (*slot)(unsafe.Add(base, off)); s.used != 0 && s.hash >= hash {
-			dst = append(dst, s.hash)
-		}
-	}
-	return dst, (uint64(hash)>>(32-seg.depth) + 1) << (32 - seg.depth)
-}
-
 func copySlot(to, from unsafe.Pointer, size uintptr) {
 	copy(unsafe.Slice((*byte)(to), size), unsafe.Slice((*byte)(from), size))
 }
