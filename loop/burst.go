@@ -32,7 +32,7 @@ func (l *Loop) dispatchNext(c *Conn) {
 // ready reports whether there is something to hand over and room for its replies: a
 // burst that waits here, or the frames of a cut.
 func (l *Loop) ready(c *Conn) (frame.Cut, bool) {
-	if c.where == out || c.unsent > l.mark(c) {
+	if c.where == out || c.unsent > l.mark() {
 		return frame.Cut{}, false
 	}
 	if c.burst != nil {
@@ -42,11 +42,10 @@ func (l *Loop) ready(c *Conn) (frame.Cut, bool) {
 	return cut, cut.Frames > 0
 }
 
-// mark is how many unsent bytes a connection may have whose next burst is to go out. In the
-// middle of a reply, and where memory is short, it has none: the next piece is small, and
-// would hardly have room beside them.
-func (l *Loop) mark(c *Conn) int {
-	if c.where == blocked && c.burst.Kept != nil && !l.hasShare(frame.OwnReply) {
+// mark is how many unsent bytes a connection may have whose next burst is to go out. Where
+// memory is short it has none, so that what it holds beyond the share doesn't add up.
+func (l *Loop) mark() int {
+	if !l.hasShare(frame.OwnReply) {
 		return 0
 	}
 	return lowMark
@@ -188,13 +187,19 @@ func (l *Loop) GiveBack(b *frame.Burst) {
 	l.bell.ring()
 }
 
-// takeBack takes in a burst that a handler gave back, and lets those go on that
-// wait for its credit.
+// takeBack takes in a burst that a handler gave back. Its credit goes to those who wait
+// for one, before its own connection may take one again.
 func (l *Loop) takeBack(b *frame.Burst) {
 	l.returnCredit()
-	if c := l.landed(b); c != nil {
+	c := l.landed(b)
+	l.passCredits()
+	if c != nil {
 		l.settle(c)
 	}
+}
+
+// passCredits lets those go on that wait for a credit.
+func (l *Loop) passCredits() {
 	for l.credits > 0 {
 		c := l.first(forCredit)
 		if c == nil {

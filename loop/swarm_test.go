@@ -35,11 +35,13 @@ type swarmClient struct {
 	*fakeSocket
 	unsent []byte
 	sizes  []int // of the replies to all requests
+	stands bool  // it reads nothing before all is calm
 	long   bool  // the last frame is over the limit: the last reply is the refusal
 	cut    bool  // a reply of its was broken: it may end there
 }
 
 func newSwarm(t *testing.T, seed uint64, onLoop bool) *swarm {
+	toyKept.Store(0) // whatever one that failed has left
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	troubled := rnd.IntN(3) > 0
 	once := func(most int) int {
@@ -94,27 +96,29 @@ func newSwarm(t *testing.T, seed uint64, onLoop bool) *swarm {
 	s.loop.listeners = []*listener{{fd: listenerFD}}
 	s.loop.retryAccept()
 	for range 1 + rnd.IntN(20) {
-		s.addClient()
+		s.addClient(rnd.IntN(4) == 0)
+	}
+	if rnd.IntN(4) == 0 { // a crowd that together holds more than there is
+		for range 60 {
+			s.addClient(true)
+		}
 	}
 	return s
 }
 
-func (s *swarm) addClient() {
-	c := &swarmClient{fakeSocket: &fakeSocket{room: 1 + s.rnd.IntN(200_000)}}
-	seq := 0
-	for range s.rnd.IntN(60) {
-		size, reply := 12+s.rnd.IntN(300), 8+s.rnd.IntN(50)
-		switch s.rnd.IntN(30) {
-		case 0:
-			size = s.rnd.IntN(swarmMax)
-		case 1:
-			reply = s.rnd.IntN(100_000)
-		case 2:
-			size = s.rnd.IntN(200_000)
-		}
+// addClient adds a client that may ask for anything, or one that asks for much in small
+// pieces and stands still.
+func (s *swarm) addClient(stands bool) {
+	c := &swarmClient{fakeSocket: &fakeSocket{room: 1 + s.rnd.IntN(200_000)}, stands: stands}
+	draw, requests := s.drawRequest, s.rnd.IntN(60)
+	if stands {
+		c.room = 1 + s.rnd.IntN(20_000)
+		draw, requests = s.drawSmall, s.rnd.IntN(200)
+	}
+	for seq := range requests {
+		size, reply := draw()
 		c.unsent = append(c.unsent, toyRequest(seq, size, reply)...)
 		c.sizes = append(c.sizes, max(reply, 8))
-		seq++
 	}
 	if s.rnd.IntN(4) == 0 {
 		c.long = true
@@ -123,6 +127,23 @@ func (s *swarm) addClient() {
 	}
 	s.clients = append(s.clients, c)
 	s.kernel.backlog = append(s.kernel.backlog, c.fakeSocket)
+}
+
+// drawSmall draws the sizes of a small request and its small reply.
+func (s *swarm) drawSmall() (size, reply int) { return 12 + s.rnd.IntN(50), 8 + s.rnd.IntN(3000) }
+
+// drawRequest draws the sizes of a request and its reply, some of them large.
+func (s *swarm) drawRequest() (size, reply int) {
+	size, reply = 12+s.rnd.IntN(300), 8+s.rnd.IntN(50)
+	switch s.rnd.IntN(30) {
+	case 0:
+		size = s.rnd.IntN(swarmMax)
+	case 1:
+		reply = s.rnd.IntN(100_000)
+	case 2:
+		size = s.rnd.IntN(200_000)
+	}
+	return size, reply
 }
 
 // step lets one of all that can happen happen.
@@ -146,7 +167,7 @@ func (s *swarm) step() {
 		s.deliver()
 	}
 	if !s.calm && s.rnd.IntN(200) == 0 && len(s.clients) < 100 {
-		s.addClient()
+		s.addClient(s.rnd.IntN(4) == 0)
 	}
 	if !s.calm && s.rnd.IntN(100) == 0 {
 		s.breakReply()
@@ -154,6 +175,20 @@ func (s *swarm) step() {
 	if s.rnd.IntN(50) == 0 {
 		s.kernel.now = s.kernel.now.Add(tickEvery)
 		s.loop.onTick(s.kernel.now)
+	}
+}
+
+// inLine lets something happen in which nobody may take a credit in front of who waits for
+// one longest, and none may lie about while somebody waits.
+func (s *swarm) inLine(happens func()) {
+	line, pushed := &s.loop.lines[forCredit], s.loop.tally.get(burstsPushed)
+	first := line.Front()
+	happens()
+	if first != nil && line.Front() == first && s.loop.tally.get(burstsPushed) > pushed {
+		s.t.Fatalf("a credit was taken past %d connections in line", line.Len())
+	}
+	if s.loop.credits > 0 && line.Len() > 0 {
+		s.t.Fatalf("%d connections wait for a credit, and there are %d", line.Len(), s.loop.credits)
 	}
 }
 
@@ -178,7 +213,7 @@ func (s *swarm) breakReply() {
 		s.kernel.now = s.kernel.now.Add(tickEvery)
 		s.loop.onTick(s.kernel.now)
 		n := s.loop.tally.get(closedFirst + stat(streamMemory))
-		if goesOn := lc.state != closed && lc.where != blocked; !goesOn && (!c.closed || n == before) {
+		if goesOn := lc.state != closed && lc.where != blocked; !goesOn && (!c.closed || n == before && !c.isReset) {
 			s.t.Fatalf("a connection whose reply is broken outlives a tick (%v), or is not counted (%d, %d): %s", !c.closed, before, n, s.describeOne(c))
 		}
 		return
@@ -199,7 +234,9 @@ func (s *swarm) clientActs(c *swarmClient) {
 			c.eof = true
 		}
 	case 1:
-		c.receive(1 + s.rnd.IntN(100_000))
+		if s.calm || !c.stands {
+			c.receive(1 + s.rnd.IntN(100_000))
+		}
 		c.noMemory = !s.calm && s.rnd.IntN(4) == 0
 	case 2:
 		if !s.calm && s.rnd.IntN(200) == 0 {
@@ -304,8 +341,8 @@ func (s *swarm) settled() bool {
 }
 
 func (s *swarm) run() {
-	for range 3000 {
-		s.step()
+	for range 3000 + 200*len(s.clients) {
+		s.inLine(s.step)
 		s.forgetClosed()
 		s.checkBounds()
 	}
@@ -317,7 +354,7 @@ func (s *swarm) run() {
 		if n > 3_000_000 {
 			s.t.Fatalf("work is left standing: %s", s.describe())
 		}
-		s.step()
+		s.inLine(s.step)
 		s.forgetClosed()
 		if n%100 == 99 {
 			for _, c := range s.clients {

@@ -21,7 +21,7 @@ import (
 const memorySlack = 16 * mib
 
 // smallMemory are settings under which much less than a machine has is much.
-var smallMemory = []string{"--loops", "1", "--memory", "64MiB", "--max-frame", "1MiB", "--ring-slots", "256", "--max-conns", "1100",
+var smallMemory = []string{"--loops", "1", "--memory", "64MiB", "--stream-memory", "8MiB", "--max-frame", "1MiB", "--ring-slots", "256", "--max-conns", "1100",
 	"--index-memory", "16MiB", "--socket-buffer", "64KiB", "--frame-timeout", "0", "--write-timeout", "0", "--self-events", "100ms"}
 
 // However many clients flood and never read, memory stays within what the start said,
