@@ -24,7 +24,10 @@ type batch struct {
 	first [mostShards]uint8
 	next  [batchEvents]uint8
 
-	touched atomic.Uint64 // see touch
+	// See touch.
+	found   [batchEvents]slot
+	terms   [batchEvents]term
+	touched atomic.Uint64
 }
 
 // mostScratch is the most memory that a batch keeps for its next use.
@@ -116,27 +119,41 @@ func (w *write) setSpans(e *riemann.Event) {
 }
 
 // touch loads the slots of all writes, then the entries that they lead to, then
-// the deadlines of these. It takes no lock: what it reads may be about to change,
-// and is used for nothing but to have it in the cache.
+// the deadlines of these; of a new key it loads what its host's term leads to. It
+// takes no lock: what it reads may be about to change, and is used for nothing but
+// to have it in the cache.
 func (b *batch) touch(x *Index) {
-	var found [batchEvents]slot
 	for i := range b.n {
 		h := &b.writes[i].hash
-		found[i] = x.shards[x.shardOf(h)].keys.touch(h.slot)
+		b.found[i] = x.shards[x.shardOf(h)].keys.touch(h.slot)
 	}
 	sum := uint64(0)
 	var entries [batchEvents]unsafe.Pointer
 	for i := range b.n {
 		w := &b.writes[i]
-		if found[i].hash != w.hash.slot {
-			found[i] = x.shards[x.shardOf(&w.hash)].keys.touchOn(w.hash.slot)
+		s := x.shards[x.shardOf(&w.hash)]
+		if b.found[i].hash != w.hash.slot {
+			b.found[i] = s.keys.touchOn(w.hash.slot)
 		}
-		entries[i] = x.pages.hint(ref(found[i].used))
+		entries[i] = x.pages.hint(ref(b.found[i].used))
+		if entries[i] == nil {
+			b.terms[i] = s.terms.touchTerm(hostField, x.hasher.term(w.hash.host))
+			continue
+		}
 		sum += touchEntry(entries[i], len(w.stored)+entrySize)
 	}
 	for i := range b.n {
+		s := x.shards[x.shardOf(&b.writes[i].hash)]
 		if entries[i] != nil {
-			sum += x.shards[x.shardOf(&b.writes[i].hash)].ids.touch((*entry)(entries[i]).id)
+			sum += s.ids.touch((*entry)(entries[i]).id)
+			continue
+		}
+		sum += touchEntry(x.pages.hint(b.terms[i].chunk()), cacheLine)
+		b.terms[i].ids = s.ids.touchRef(b.terms[i].witness.id())
+	}
+	for i := range b.n {
+		if entries[i] == nil {
+			sum += touchEntry(x.pages.hint(b.terms[i].ids), 2*cacheLine)
 		}
 	}
 	b.touched.Store(sum) // so that the loads are not left out

@@ -61,6 +61,15 @@ func (x *ids) touch(id uint32) uint64 {
 	return uint64(parts[id>>idPartShift].deadlines[id%idsPerPart])
 }
 
+// touchRef loads where the entry of an id is, likewise.
+func (x *ids) touchRef(id uint32) ref {
+	parts := *x.parts.Load()
+	if int(id>>idPartShift) >= len(parts) {
+		return 0
+	}
+	return parts[id>>idPartShift].refs[id%idsPerPart]
+}
+
 func (x *ids) setDeadline(id uint32, deadline int64) {
 	*x.deadline(id) = deadline
 	if e := &x.earliest[id>>blockShift]; deadline < *e {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -66,13 +67,19 @@ type loader struct {
 	store          Store
 	now            int64
 	frames         chan []byte
+	used           chan []byte // frames that are done with, to be read into
 	taken, refused atomic.Int64
 }
 
+// framesAhead is how many frames may wait to be taken.
+const framesAhead = 4
+
 func (l *loader) loadAll(ctx context.Context, r *snapshotReader) error {
-	l.frames = make(chan []byte, 4)
+	takers := runtime.GOMAXPROCS(0)
+	l.frames = make(chan []byte, framesAhead)
+	l.used = make(chan []byte, framesAhead+takers+1)
 	var all sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	for range takers {
 		all.Go(l.take)
 	}
 	err := l.read(ctx, r)
@@ -86,7 +93,7 @@ func (l *loader) read(ctx context.Context, r *snapshotReader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		frame, err := r.next()
+		frame, err := r.next(l.buffer())
 		if err != nil || frame == nil {
 			return err
 		}
@@ -94,29 +101,31 @@ func (l *loader) read(ctx context.Context, r *snapshotReader) error {
 	}
 }
 
+// buffer is memory of a frame that is done with, if there is any.
+func (l *loader) buffer() []byte {
+	select {
+	case b := <-l.used:
+		return b
+	default:
+		return nil
+	}
+}
+
 // take puts the events of frames into the store until there are no more.
 func (l *loader) take() {
-	var m riemann.Msg
-	var refused []bool
-	var stored []riemann.Event
+	events := make([]riemann.Event, 0, batchEvents)
+	refused := make([]bool, batchEvents)
 	for frame := range l.frames {
-		if err := m.Parse(frame, 0); err != nil {
-			panic("BUG: a frame that was verified is damaged: " + err.Error())
-		}
-		for m.Next() {
-			stored = stored[:0]
-			for i := range m.Events {
-				var e riemann.Event
-				if err := parseKept(&e, m.Events[i].Raw); err != nil {
-					panic("BUG: an event that was verified is damaged: " + err.Error())
-				}
-				stored = append(stored, e)
+		for rest := frame; len(rest) > 0; {
+			var err error
+			if events, rest, err = nextStored(events, rest); err != nil {
+				panic("BUG: a frame that was verified is damaged: " + err.Error())
 			}
-			refused = append(refused[:0], make([]bool, len(stored))...)
-			n := l.store.Apply(stored, l.now, refused)
+			n := l.store.Apply(events, l.now, refused)
 			l.refused.Add(int64(n))
-			l.taken.Add(int64(len(stored) - n))
+			l.taken.Add(int64(len(events) - n))
 		}
+		l.used <- frame // never full: so many frames wait, are taken and are read
 	}
 }
 
@@ -129,7 +138,7 @@ type snapshotReader struct {
 	sum    uint32
 	events int64
 	frames int
-	msg    riemann.Msg
+	views  []riemann.Event // room for those of some events
 }
 
 func (r *snapshotReader) damage(format string, args ...any) error {
@@ -137,10 +146,10 @@ func (r *snapshotReader) damage(format string, args ...any) error {
 }
 
 // next is the body of the next frame with events, without marks; nil behind the
-// last.
-func (r *snapshotReader) next() ([]byte, error) {
+// last. It is in room, if that is large enough.
+func (r *snapshotReader) next(room []byte) ([]byte, error) {
 	for {
-		body, err := r.readFrame()
+		body, err := r.readFrame(room)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +174,7 @@ func (r *snapshotReader) next() ([]byte, error) {
 	}
 }
 
-func (r *snapshotReader) readFrame() ([]byte, error) {
+func (r *snapshotReader) readFrame(room []byte) ([]byte, error) {
 	var header [riemann.HeaderSize]byte
 	if n, err := io.ReadFull(r.in, header[:]); err != nil {
 		if err == io.EOF {
@@ -177,7 +186,7 @@ func (r *snapshotReader) readFrame() ([]byte, error) {
 	if left := r.size - r.offset - riemann.HeaderSize; length > left {
 		return nil, r.damage("the frame should have %d bytes, but the file has only %d more", length, left)
 	}
-	body := make([]byte, length)
+	body := slices.Grow(room[:0], int(length))[:length]
 	if n, err := io.ReadFull(r.in, body); err != nil {
 		return nil, r.readError(err, "the file ends after %d of the %d bytes of a frame", n, length)
 	}
@@ -211,20 +220,19 @@ func (r *snapshotReader) checkSum(body []byte) ([]byte, error) {
 // checkFrame verifies what a frame says, and reports whether it has events and
 // whether it is the last.
 func (r *snapshotReader) checkFrame(b []byte) (events, last bool, err error) {
-	if err := r.msg.Parse(b, 0); err != nil {
-		return false, false, r.damage("%v", err)
-	}
-	if r.msg.Count > 0 {
-		return true, false, r.checkEvents()
-	}
 	num, typ, n := protowire.ConsumeTag(b)
+	if n < 0 || n+protowire.ConsumeFieldValue(num, typ, b[n:]) < n {
+		return false, false, r.damage("the frame does not begin with a field")
+	}
 	switch {
-	case n > 0 && r.frames == 0 && num == snapshotMark && typ == protowire.BytesType:
+	case num == eventsNumber:
+		return true, false, r.checkEvents(b)
+	case r.frames == 0 && num == snapshotMark && typ == protowire.BytesType:
 		if name, _ := protowire.ConsumeString(b[n:]); name != snapshotName {
 			return false, false, r.damage("it is a %q, but only a %q can be read", name, snapshotName)
 		}
 		return false, false, nil
-	case n > 0 && r.frames > 0 && num == countMark && typ == protowire.VarintType:
+	case r.frames > 0 && num == countMark && typ == protowire.VarintType:
 		if count, _ := protowire.ConsumeVarint(b[n:]); count != uint64(r.events) {
 			return false, false, r.damage("the file has %d events, but its last frame says %d", r.events, count)
 		}
@@ -233,20 +241,44 @@ func (r *snapshotReader) checkFrame(b []byte) (events, last bool, err error) {
 	return false, false, r.damage("the frame has no events and is neither the first nor the last")
 }
 
-func (r *snapshotReader) checkEvents() error {
+func (r *snapshotReader) checkEvents(b []byte) (err error) {
 	if r.frames == 0 {
 		return r.damage("the file does not begin as a snapshot does")
 	}
-	var e riemann.Event
-	for r.msg.Next() {
-		for i := range r.msg.Events {
-			if err := parseKept(&e, r.msg.Events[i].Raw); err != nil {
-				return r.damage("event %d of the file: %v", r.events, err)
-			}
-			r.events++
+	if r.views == nil {
+		r.views = make([]riemann.Event, 0, batchEvents)
+	}
+	for len(b) > 0 {
+		r.views, b, err = nextStored(r.views, b)
+		r.events += int64(len(r.views))
+		if err != nil {
+			return r.damage("event %d of the file: %v", r.events, err)
 		}
 	}
 	return nil
+}
+
+// nextStored views the next events of a frame in place of those in events, as many as
+// these have room for, and returns them and what is left of the frame. With an error the
+// events are those before what is wrong.
+func nextStored(events []riemann.Event, frame []byte) ([]riemann.Event, []byte, error) {
+	events = events[:0]
+	for len(frame) > 0 && len(events) < cap(events) {
+		num, typ, n := protowire.ConsumeTag(frame)
+		if n < 0 || num != eventsNumber || typ != protowire.BytesType {
+			return events, frame, errNoEvent
+		}
+		raw, size := protowire.ConsumeBytes(frame[n:])
+		if size < 0 {
+			return events, frame, protowire.ParseError(size)
+		}
+		events = events[:len(events)+1]
+		if err := parseKept(&events[len(events)-1], raw); err != nil {
+			return events[:len(events)-1], frame, err
+		}
+		frame = frame[n+size:]
+	}
+	return events, frame, nil
 }
 
 // keptTag stands before what was kept of an event. Its value takes at most three
@@ -254,6 +286,7 @@ func (r *snapshotReader) checkEvents() error {
 var keptTag = protowire.AppendTag(nil, keptMark, protowire.VarintType)
 
 var (
+	errNoEvent   = errors.New("there is another field in its place")
 	errNoKept    = errors.New("it lacks the field that says what its client had set")
 	errNotStored = errors.New("it is not as a store has it: fields are missing, or say that they are")
 )

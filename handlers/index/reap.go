@@ -211,8 +211,10 @@ func (s *shard) takeOut(now int64, due []victim) int {
 		x := s.entry(s.ids.ref(v.id))
 		v.hash = h.key(x.host(), x.service())
 		sum += uint64(s.keys.touch(v.hash.slot).used)
-		v.ids[0] = s.terms.touchTerm(hostField, h.term(v.hash.host))
-		v.ids[1] = s.terms.touchTerm(serviceField, h.term(v.hash.service))
+		host := s.terms.touchTerm(hostField, h.term(v.hash.host))
+		v.ids[0] = host.chunk()
+		service := s.terms.touchTerm(serviceField, h.term(v.hash.service))
+		v.ids[1] = service.chunk()
 	}
 	for i := range due {
 		sum += touchEntry(s.pages.hint(due[i].ids[0]), cacheLine)

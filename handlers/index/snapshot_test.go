@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -301,6 +302,64 @@ func TestSnapshotWithAnyBitFlipped(t *testing.T) {
 		offset, events := frameAt(t, whole, i/8)
 		if int(d.Offset) != offset || int(loaded.Events) != events {
 			t.Fatalf("bit %d flipped: %v, and %d events loaded; want offset %d and %d events", i, d, loaded.Events, offset, events)
+		}
+	}
+}
+
+// Frames are read into the memory of others that are done with: nothing of those is left.
+func TestSnapshotOfManyFrames(t *testing.T) {
+	x := newIndex(t, Config{DefaultTTL: 60})
+	for i := range 3000 {
+		apply(t, x, riemann.Record{Host: fmt.Sprint("h", i), Description: strings.Repeat("d", i%700)})
+	}
+	files := newMemoryFiles()
+	snapshot := Snapshot{Path: snapshotPath, Files: files, limit: 5000}
+	if _, err := snapshot.Write(context.Background(), x); err != nil {
+		t.Fatal(err)
+	}
+	y := newIndex(t, Config{})
+	if loaded, err := snapshot.Load(context.Background(), y, feedMicros); err != nil || loaded.Events != 3000 {
+		t.Fatalf("loaded %+v, %v", loaded, err)
+	}
+	if got, want := contents(y, matchAll{}, 0, 0), contents(x, matchAll{}, 0, 0); !slices.Equal(got, want) {
+		t.Error("what was loaded is not what was written")
+	}
+}
+
+// The checksums may be right and a frame still not be one that a snapshot has.
+func TestSnapshotOfWrongFrames(t *testing.T) {
+	bodies := framesOf(t, severalFrames(t))
+	for i := range bodies {
+		bodies[i] = bodies[i][:len(bodies[i])-sumSize]
+	}
+	event := bodies[1]
+	other := protowire.AppendString(protowire.AppendTag(nil, 99, protowire.BytesType), "other")
+	for name, row := range map[string]struct {
+		frame  []byte
+		reason string
+	}{
+		"another field behind an event":  {slices.Concat(event, other), "another field"},
+		"an event of another wire type":  {protowire.AppendVarint(protowire.AppendTag(nil, eventsNumber, protowire.VarintType), 1), "another field"},
+		"an event that lacks what it is": {riemann.AppendEventField(nil, []byte{}), "lacks the field"},
+		"half an event":                  {event[:len(event)-1], "EOF"},
+		"the beginning of an event":      {event[:9], "does not begin with a field"},
+		"one and a half events":          {slices.Concat(event, event[:3]), "EOF"},
+		"nothing":                        {nil, "does not begin with a field"},
+		"another field":                  {other, "no events"},
+	} {
+		files := newMemoryFiles()
+		w := snapshotWriter{limit: frameLimit}
+		w.file, _ = files.Create(snapshotPath)
+		for _, body := range [][]byte{bodies[0], event, row.frame} {
+			if err := w.writeFrame(nil, body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m := NewMap(Config{})
+		_, err := load(files.files[snapshotPath], m, feedMicros)
+		var d *Damage
+		if !errors.As(err, &d) || !strings.Contains(d.Reason, row.reason) || m.Stats().Entries == 0 {
+			t.Errorf("%s: %v, and %d entries loaded", name, err, m.Stats().Entries)
 		}
 	}
 }

@@ -168,12 +168,20 @@ func (s *shard) nextWitness(t *term, k *termKey) witness {
 	return witness(id | uint32(place)<<witnessShift)
 }
 
-// touchTerm loads the slot where a term wants to be, and returns where the
-// term's ids are, if they have a chunk: a hint, as with table.touch.
-func (t *terms) touchTerm(f field, hash uint32) ref {
+// touchTerm loads the slot where a term wants to be, and returns it, or an empty one if
+// another term is in it: a hint, as with table.touch.
+func (t *terms) touchTerm(f field, hash uint32) term {
 	p := t.tables[f].probe(hash)
-	if x := termAt(&p); x.hash == hash && x.len() > 1 {
-		return x.ids
+	if x := *termAt(&p); x.hash == hash {
+		return x
+	}
+	return term{}
+}
+
+// chunk is where the ids are, if they have a chunk.
+func (p *posting) chunk() ref {
+	if p.len() > 1 {
+		return p.ids
 	}
 	return 0
 }
