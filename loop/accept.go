@@ -70,20 +70,32 @@ func (l *Loop) roomForAccept() {
 // admit makes a connection of an accepted descriptor, if there is room for it.
 func (l *Loop) admit(ln *listener, fd int, peer netip.AddrPort) {
 	l.tally.add(accepted, 1)
-	address := peer.Addr().String()
-	if why := l.enter(address); why != "" {
+	c := &Conn{
+		fd: fd, loop: l, kind: ln.kind, protocol: l.cfg.Protocols[ln.kind], peer: peer.String(),
+		address: peer.Addr().String(), silent: true, reason: ended,
+	}
+	oldest, why := l.shared.enter(c, l.cfg)
+	if why != "" {
 		l.tally.add(acceptRefused, 1)
-		l.cfg.Report("connection refused", peer.String(), why)
+		l.cfg.Report("connection refused", c.peer, why)
 		_ = l.kernel.Close(fd) // nothing was read or promised
 		return
 	}
-	c := &Conn{
-		fd: fd, kind: ln.kind, protocol: l.cfg.Protocols[ln.kind], peer: peer.String(),
-		address: address, reason: ended,
+	if oldest != nil {
+		l.makeRoom(oldest)
 	}
 	l.track(c)
-	l.enqueue(silent, c)
 	l.review(c)
+}
+
+// makeRoom closes a connection that was counted out for another one, or has its loop do so.
+func (l *Loop) makeRoom(c *Conn) {
+	if c.loop == l {
+		l.close(c, madeRoom)
+		return
+	}
+	l.shared.tellLeaving(c)
+	c.loop.order(orderMakeRoom)
 }
 
 // track makes the loop know a connection by its descriptor.
@@ -93,18 +105,4 @@ func (l *Loop) track(c *Conn) {
 		l.conns = append(l.conns, make([]*Conn, max(64, len(l.conns)))...)
 	}
 	l.conns[c.fd] = c
-}
-
-// enter counts a connection in, or says why there is no room for it. At the limit
-// the connection makes room that is here longest and never sent a frame.
-func (l *Loop) enter(address string) string {
-	why := l.shared.enter(address, l.cfg)
-	if why == "" || !l.shared.atMost(l.cfg) {
-		return why
-	}
-	if oldest := l.first(silent); oldest != nil {
-		l.close(oldest, madeRoom)
-		return l.shared.enter(address, l.cfg)
-	}
-	return why
 }

@@ -11,7 +11,8 @@ import (
 // A connection whose backlog grew while it waited for a credit, and whose first burst is
 // out then, has more room left in its buffer than is read in one call.
 func TestABacklogLeavesMoreRoomThanOneRead(t *testing.T) {
-	k := &fakeKernel{rnd: rand.New(rand.NewPCG(1, 1)), now: time.Unix(1e9, 0)}
+	p := &fakePoller{interests: map[int]interest{}}
+	k := &fakeKernel{poller: p, rnd: rand.New(rand.NewPCG(1, 1)), now: time.Unix(1e9, 0)}
 	cfg := &Config{
 		Loops: 1, Protocols: []*frame.Protocol{toyProtocol()}, Ring: frame.NewRing[*frame.Burst](2),
 		ConnMemory: frame.Limit{Flag: "--conn-memory", Value: 256 << 10},
@@ -24,7 +25,7 @@ func TestABacklogLeavesMoreRoomThanOneRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bell.close()
-	l := newLoop(cfg, newShared(cfg), k, &fakePoller{interests: map[int]interest{}}, bell)
+	l := newLoop(cfg, newShared(cfg), k, p, bell)
 	l.ticker, l.listeners = -1, []*listener{{fd: listenerFD}}
 	s := &fakeSocket{room: 1 << 20}
 	k.backlog = append(k.backlog, s)

@@ -22,9 +22,14 @@ func (l *Loop) takeBursts() {
 	}
 }
 
-// takeOrders obeys what the Group asked for.
+// takeOrders obeys what the Group, or another loop, asked for.
 func (l *Loop) takeOrders() {
 	orders := l.orders.Swap(0)
+	if orders&orderMakeRoom != 0 {
+		for _, c := range l.shared.takeLeaving(l) {
+			l.close(c, madeRoom)
+		}
+	}
 	if orders&orderDrain != 0 {
 		l.drain()
 	}

@@ -94,8 +94,9 @@ func (l *Loop) fill(c *Conn, cut frame.Cut) {
 	b := l.newBurst()
 	b.Peer, b.Kind, b.Home, b.Owner, b.Extra = c.peer, c.kind, l, c.fd, l.shared.reserve
 	l.tally.add(framesCut, cut.Frames)
-	if c.places[silent] != nil {
-		l.dequeue(silent, c)
+	if c.silent {
+		c.silent = false
+		l.shared.spoke(c)
 	}
 	rest := c.unread()[cut.Bytes:]
 	if !c.reserved && len(rest) > cut.Bytes {

@@ -162,7 +162,7 @@ func (l *Loop) close(c *Conn, why closeReason) {
 	l.clearDeadline(c)
 	l.release(c)
 	if !c.datagrams {
-		l.shared.leave(c.address)
+		l.shared.leave(c)
 		l.roomForAccept()
 	}
 	l.checkDrained()

@@ -42,7 +42,6 @@ const (
 	forMemory              // more could be read, memory is used up
 	forReserve             // a frame larger than the connection's budget has begun
 	forTurn                // a burst worked on the loop goes on when others had their turn
-	silent                 // never sent a frame: the first of them makes room at --max-conns
 	lines
 )
 
@@ -56,13 +55,17 @@ const (
 	suspended                    // here, in the middle of a frame that is worked on the loop in slices
 )
 
-// Conn is one accepted connection. Only its loop's goroutine touches it.
+// Conn is one accepted connection. Only its loop's goroutine touches it, but for its
+// presence, which all loops count.
 type Conn struct {
 	fd       int
+	loop     *Loop // never changes; any goroutine may read it
 	kind     int
 	protocol *frame.Protocol
 	peer     string
 	address  string // the peer's address without its port
+	silent   bool   // true exactly until the first frame has come
+	presence presence
 
 	state    state
 	paused   reasons

@@ -12,6 +12,7 @@ import (
 type fakeKernel struct {
 	rnd     *rand.Rand
 	odds    fakeOdds
+	poller  *fakePoller
 	sockets []*fakeSocket // by descriptor, lowest free first, as the system's
 	backlog []*fakeSocket
 	now     time.Time
@@ -163,6 +164,7 @@ func (k *fakeKernel) Close(fd int) error {
 	}
 	s.closed = true
 	k.sockets[fd] = nil
+	delete(k.poller.interests, fd)
 	return nil
 }
 

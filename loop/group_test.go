@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -339,6 +340,40 @@ func TestTheLimitOfConnections(t *testing.T) {
 	}
 	send(t, speaking[0], toyRequest(5, 12, 8))
 	expect(t, speaking[0], toyReply(5, 8))
+}
+
+// At the limit the connection that is silent longest makes room, whichever loop has it.
+func TestTheOldestSilentConnectionMakesRoom(t *testing.T) {
+	const most = 8
+	for _, loops := range []int{1, 3} {
+		h := openHouse(t, loops, 2, func(c *Config) { c.MaxConns.Value = most })
+		var silent []*net.TCPConn
+		enter := func() {
+			t.Helper()
+			silent = append(silent, h.dial(t))
+			h.await(t, "connections accepted", func(n int64) bool { return n >= int64(len(silent)) })
+		}
+		for range most {
+			enter()
+		}
+		for i := range 5 * most {
+			enter()
+			if n, err := silent[i].Read(make([]byte, 1)); n > 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatalf("%d loops: %v read from the oldest connection, %d", loops, err, i)
+			}
+			h.await(t, "connections", func(n int64) bool { return n == most })
+		}
+		for i, c := range silent[len(silent)-most:] { // the youngest are all there
+			send(t, c, toyRequest(i, 12, 8))
+			expect(t, c, toyReply(i, 8))
+		}
+		if _, err := h.dial(t).Read(make([]byte, 1)); err == nil {
+			t.Error("a connection over the limit was served")
+		}
+		if n, refused := h.stat("connections closed: made room"), h.stat("connections refused at the limit"); n != 5*most || refused != 1 {
+			t.Errorf("%d loops: %d made room, %d were refused; want %d and 1", loops, n, refused, 5*most)
+		}
+	}
 }
 
 func TestConnectionsOfOneAddress(t *testing.T) {

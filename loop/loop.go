@@ -38,6 +38,7 @@ type Loop struct {
 	now      time.Time    // when the last tick was
 	grants   atomic.Int32 // claims granted that the loop has not seen
 	orders   atomic.Uint32
+	leaving  []*Conn // connections that made room for others'; the mutex of shared guards it
 	draining bool
 	stopping bool
 	drained  chan struct{} // closed when draining and no connection is left
@@ -48,6 +49,7 @@ type Loop struct {
 const (
 	orderDrain = 1 << iota
 	orderStop
+	orderMakeRoom
 )
 
 func newLoop(cfg *Config, s *shared, k kernel, p poller, b *bell) *Loop {
