@@ -95,6 +95,19 @@ func TestHTTPRefusals(t *testing.T) {
 		{"a bare LF at the head", "\nGET / HTTP/1.1\r\n\r\n", 400},
 		{"no Host", "GET / HTTP/1.1\r\n\r\n", 400},
 		{"two Hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400},
+		{"an empty Host", "GET / HTTP/1.1\r\nHost: \r\n\r\n", 400},
+		{"two Hosts, one of them empty", "GET / HTTP/1.0\r\nHost: a\r\nHost:\r\n\r\n", 400},
+		{"a blank in Host", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400},
+		{"a path in Host", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400},
+		{"a user in Host", "GET / HTTP/1.1\r\nHost: evil@localhost\r\n\r\n", 400},
+		{"a byte of UTF-8 in Host", "GET / HTTP/1.1\r\nHost: \xc3\xa4\r\n\r\n", 400},
+		{"the server as such, but by GET", "GET * HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+		{"a target without a slash", "GET index HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+		{"a target of a query alone", "GET ?query=true HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+		{"a target of another scheme", "GET ftp://h/ HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+		{"a URL without a host", "GET http:///index HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+		{"a URL with a user", "GET http://u:p@h/index HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+		{"a target for a proxy", "CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n", 501},
 		{"no version", "GET /\r\n\r\n", 400},
 		{"another version", "GET / HTTP/1.2\r\nHost: h\r\n\r\n", 505},
 		{"the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505},
@@ -142,6 +155,23 @@ func TestHTTPRefusals(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The forms in which a request may name what it is for (RFC 9112 3.2).
+func TestHTTPTargets(t *testing.T) {
+	for _, in := range []string{
+		"GET /index?query=a%20b HTTP/1.1\r\nHost: h:5556\r\n\r\n",
+		"GET //index HTTP/1.1\r\nHost: [::1]:5556\r\n\r\n",
+		"GET http://h/index HTTP/1.1\r\nHost: h\r\n\r\n",
+		"GET HTTPS://h HTTP/1.1\r\nHost: h\r\n\r\n",
+		"OPTIONS * HTTP/1.1\r\nHost: under_score.example\r\n\r\n",
+		"GET / HTTP/1.0\r\n\r\n",
+		"GET / HTTP/1.0\r\nHost:\r\n\r\n",
+	} {
+		if c, err := testHTTP.Cut([]byte(in), Limit{}, 1, false, &Progress{}); err != nil || c.Bytes != len(in) {
+			t.Errorf("%q: got %+v, %v", in, c, err)
+		}
 	}
 }
 

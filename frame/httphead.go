@@ -19,6 +19,7 @@ type headScan struct {
 	chunked, expect bool
 	http10          bool
 	hosts           int
+	named           bool // one of them is not empty
 }
 
 // parseHead reads a whole head, which ends with its empty line.
@@ -55,6 +56,8 @@ func (s *headScan) framing() (httpHead, *HTTPError) {
 		return httpHead{}, refuseHTTP(400, "HTTP/1.0 has no Transfer-Encoding")
 	case s.hosts == 0 && !s.http10:
 		return httpHead{}, refuseHTTP(400, "the header Host is missing")
+	case !s.named && !s.http10:
+		return httpHead{}, refuseHTTP(400, "the header Host is empty")
 	case s.chunked:
 		return httpHead{length: -1, expect: s.expect}, nil
 	}
@@ -63,24 +66,51 @@ func (s *headScan) framing() (httpHead, *HTTPError) {
 
 // requestLine checks a request's first line, without its end.
 func requestLine(b []byte) (http10 bool, err *HTTPError) {
-	method := bytes.IndexByte(b, ' ')
-	if method <= 0 || !all(b[:method], tokenByte) {
+	method, b, _ := bytes.Cut(b, []byte(" "))
+	if len(method) == 0 || !all(method, tokenByte) {
 		return false, refuseHTTP(400, "a request's line must begin with its method and a blank")
 	}
-	b = b[method+1:]
-	target := bytes.IndexByte(b, ' ')
-	if target <= 0 || !all(b[:target], targetByte) {
+	target, version, _ := bytes.Cut(b, []byte(" "))
+	if len(target) == 0 || !all(target, targetByte) {
 		return false, refuseHTTP(400, "a request's line must be its method, target and HTTP version with a blank between them")
 	}
-	switch version := b[target+1:]; {
+	switch {
 	case string(version) == "HTTP/1.1":
-		return false, nil
+		return false, checkTarget(method, target)
 	case string(version) == "HTTP/1.0":
-		return true, nil
+		return true, checkTarget(method, target)
 	case len(version) == 8 && string(version[:5]) == "HTTP/" && isDigit(version[5]) && version[6] == '.' && isDigit(version[7]):
 		return false, refuseHTTP(505, "the version is %s; HTTP/1.1 and HTTP/1.0 are served", version)
 	}
 	return false, refuseHTTP(400, "a request's line must end with the HTTP version")
+}
+
+// checkTarget checks what a request is for: a path, a URL with a host, or for OPTIONS *, the
+// server as such (RFC 9112 3.2).
+func checkTarget(method, target []byte) *HTTPError {
+	if target[0] == '/' {
+		return nil
+	}
+	scheme, rest, _ := bytes.Cut(target, []byte("://"))
+	switch {
+	case string(method) == "CONNECT":
+		return refuseHTTP(501, "CONNECT is for proxies, and this is none")
+	case string(target) == "*":
+		if string(method) == "OPTIONS" {
+			return nil
+		}
+		return refuseHTTP(400, "the target * is for the method OPTIONS")
+	case !sameFold(scheme, "http") && !sameFold(scheme, "https"):
+		return refuseHTTP(400, "a request's target must begin with / or http://")
+	}
+	host := rest
+	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
+		host = rest[:end]
+	}
+	if len(host) == 0 || !all(host, hostByte) {
+		return refuseHTTP(400, "the host %q in the request's target is none", host)
+	}
+	return nil
 }
 
 // headerLine checks a header's line, without its end, and splits it. The blanks around
@@ -112,7 +142,7 @@ func (s *headScan) header(line []byte) *HTTPError {
 	switch len(name) { // which costs less than to compare each name
 	case len("Host"):
 		if sameFold(name, "host") {
-			return s.host()
+			return s.host(value)
 		}
 	case len("Expect"):
 		if sameFold(name, "expect") {
@@ -130,9 +160,12 @@ func (s *headScan) header(line []byte) *HTTPError {
 	return nil
 }
 
-func (s *headScan) host() *HTTPError {
+func (s *headScan) host(value []byte) *HTTPError {
 	if s.hosts++; s.hosts > 1 {
 		return refuseHTTP(400, "the header Host stands there twice")
+	}
+	if s.named = len(value) > 0; s.named && !all(value, hostByte) {
+		return refuseHTTP(400, "the header Host is no name or address: %q", value)
 	}
 	return nil
 }
@@ -176,9 +209,10 @@ const (
 	targetByte             // a request's target
 	valueByte              // a header's value
 	digitByte
+	hostByte // a host, with its port
 )
 
-// byteKinds says for each byte what it may stand in (RFC 9110 5.6.2, 5.5).
+// byteKinds says for each byte what it may stand in (RFC 9110 5.6.2, 5.5; RFC 3986 3.2).
 var byteKinds = func() (kinds [256]uint8) {
 	for c := range kinds {
 		if c > ' ' && c != 0x7f {
@@ -188,14 +222,17 @@ var byteKinds = func() (kinds [256]uint8) {
 			kinds[c] |= targetByte
 		}
 		if c >= '0' && c <= '9' {
-			kinds[c] |= digitByte | tokenByte
+			kinds[c] |= digitByte | tokenByte | hostByte
 		}
 		if c|0x20 >= 'a' && c|0x20 <= 'z' {
-			kinds[c] |= tokenByte
+			kinds[c] |= tokenByte | hostByte
 		}
 	}
 	for _, c := range []byte("!#$%&'*+-.^_`|~") {
 		kinds[c] |= tokenByte
+	}
+	for _, c := range []byte("-._~%!$&'()*+,;=:[]") {
+		kinds[c] |= hostByte
 	}
 	kinds[' '] |= valueByte
 	kinds['\t'] |= valueByte

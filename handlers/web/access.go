@@ -18,7 +18,8 @@ import (
 // one for writing to write. Without tokens, whoever reaches the port may ask; but browsers
 // reach it for others: so a request from this machine must name a Host that is ours
 // (another name may have been bound to this machine's address for a page of its), and a
-// page of another origin can't write.
+// page of another origin can't write. Browsers always name a Host: a request of HTTP/1.0
+// without one is nobody's page.
 type Access struct {
 	ReadToken, WriteToken string
 	// Names are the hosts that are ours, beside localhost and loopback addresses.
@@ -43,16 +44,15 @@ func (a *Access) refusal(ctx *fasthttp.RequestCtx, n need) (status int, why stri
 	if local && !a.guarded(n) && !a.ours(ctx.Host()) {
 		return fasthttp.StatusForbidden, "the Host of the request is not this server's: use localhost, or a token"
 	}
-	token := bearer(ctx)
 	switch n {
 	case toRead:
-		if a.ReadToken != "" && !same(token, a.ReadToken) && !same(token, a.WriteToken) {
+		if token := bearer(ctx); a.ReadToken != "" && !same(token, a.ReadToken) && !same(token, a.WriteToken) {
 			return fasthttp.StatusUnauthorized, "reading needs the token of --http-read-token"
 		}
 	case toWrite:
-		return a.refuseWrite(ctx, token)
+		return a.refuseWrite(ctx, bearer(ctx))
 	case toDebug:
-		if !same(token, a.WriteToken) && !(local && a.ours(ctx.Host()) && !foreignOrigin(ctx)) {
+		if !same(bearer(ctx), a.WriteToken) && !(local && a.ours(ctx.Host()) && !foreignOrigin(ctx)) {
 			return fasthttp.StatusForbidden, "this is for loopback addresses, or needs the token of --http-write-token"
 		}
 	}
@@ -108,8 +108,11 @@ func isLocal(ctx *fasthttp.RequestCtx) bool {
 	return ok && addr.IP.IsLoopback()
 }
 
-// ours reports whether a Host header names this server as only this machine can.
+// ours reports whether a Host header names this server as only this machine can, or nobody.
 func (a *Access) ours(host []byte) bool {
+	if len(host) == 0 {
+		return true
+	}
 	name := bytes.TrimSuffix(hostName(host), []byte("."))
 	switch string(name) {
 	case "localhost", "127.0.0.1", "::1": // nearly always
@@ -132,8 +135,13 @@ func hostName(host []byte) []byte {
 	return name
 }
 
-// foreignOrigin reports whether a page of another origin sent the request.
+// foreignOrigin reports whether a page of another origin sent the request, which browsers
+// tell by one header or the other.
 func foreignOrigin(ctx *fasthttp.RequestCtx) bool {
+	switch string(ctx.Request.Header.Peek("Sec-Fetch-Site")) {
+	case "cross-site", "same-site":
+		return true
+	}
 	origin := string(ctx.Request.Header.Peek(fasthttp.HeaderOrigin))
 	if origin == "" {
 		return false

@@ -34,6 +34,16 @@ func TestAccess(t *testing.T) {
 		{"read from elsewhere by any name", "", other, asked("/index", "Host: darboux.example"), 200},
 		{"health from elsewhere", "", other, asked("/healthz", "Host: 10.0.0.1:5556"), 200},
 
+		{"HTTP/1.0 without Host reads", "", local, "GET /index HTTP/1.0\r\n\r\n", 200},
+		{"HTTP/1.0 with an empty Host reads", "", local, "GET /index HTTP/1.0\r\nHost:\r\n\r\n", 200},
+		{"HTTP/1.0 without Host debugs", "", local, "GET /debug/pipelines HTTP/1.0\r\n\r\n", 200},
+		{"HTTP/1.0 with a rebound name reads", "", local, "GET /index HTTP/1.0\r\nHost: evil.example\r\n\r\n", 403},
+		{"HTTP/1.0 with a rebound name in its URL", "", local, "GET http://evil.example/index HTTP/1.0\r\n\r\n", 403},
+		{"a rebound name in the URL alone", "", local, asked("http://evil.example/index"), 403},
+		{"our name in the URL alone", "", local, asked("http://localhost/index", "Host: evil.example"), 200},
+		{"HTTP/1.0 without Host from elsewhere debugs", "", other, "GET /debug/pipelines HTTP/1.0\r\n\r\n", 403},
+		{"HTTP/1.0 without Host but with an origin writes", "", local, "POST /events HTTP/1.0\r\nOrigin: http://evil.example\r\nContent-Length: 2\r\n\r\n{}", 403},
+
 		{"write here", "", local, with("POST", "/events", "{}"), 200},
 		{"write here from our own page", "", local, with("POST", "/events", "{}", "Host: localhost:5556", "Origin: http://localhost:5556"), 200},
 		{"a foreign page writes", "", local, with("POST", "/events", "{}", "Origin: http://evil.example"), 403},
@@ -71,6 +81,11 @@ func TestAccess(t *testing.T) {
 		{"debug from elsewhere", "", other, asked("/debug/pipelines"), 403},
 		{"debug from elsewhere with the token for reading", "rw", other, asked("/debug/pprof/", auth(readToken)), 403},
 		{"debug from elsewhere with the token for writing", "rw", other, asked("/debug/pprof/", auth(writeToken)), 200},
+		{"a foreign page's picture debugs", "", local, asked("/debug/pprof/profile?seconds=1", "Sec-Fetch-Site: cross-site"), 403},
+		{"a neighbour's picture debugs", "", local, asked("/debug/pipelines", "Sec-Fetch-Site: same-site"), 403},
+		{"our own page debugs", "", local, asked("/debug/pipelines", "Sec-Fetch-Site: same-origin"), 200},
+		{"who typed the address debugs", "", local, asked("/debug/pipelines", "Sec-Fetch-Site: none"), 200},
+		{"a foreign page's form writes", "", local, with("POST", "/events", "{}", "Sec-Fetch-Site: cross-site"), 403},
 		{"a foreign page debugs", "", local, asked("/debug/pipelines", "Origin: http://evil.example"), 403},
 		{"debug through a proxy of this machine", "rw", local, asked("/debug/pipelines", "Host: public.example"), 403},
 	} {

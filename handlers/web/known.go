@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/valyala/fasthttp"
@@ -53,16 +54,24 @@ func (k *known) parse(r *frame.HTTPRequest) error {
 	k.source.Reset(r.Head)
 	k.reader.Reset(&k.source)
 	if err := k.header.Read(k.reader); err != nil {
-		return fmt.Errorf("the request's head is refused: %w", err)
+		return refusedHead(err)
 	}
 	length := k.header.ContentLength()
 	if (length == -1) != r.Chunked || length >= 0 && length != len(r.Body) {
 		return fmt.Errorf("the request's length is not clear: %d", length)
 	}
 	if err := k.uri.Parse(k.header.Host(), k.header.RequestURI()); err != nil {
-		return fmt.Errorf("the request's target is refused: %w", err)
+		return fmt.Errorf("the request names no valid host: its target is %.100q, its Host %.100q", k.header.RequestURI(), k.header.Host())
 	}
 	return nil
+}
+
+// refusedHead says in our words why fasthttp refuses a head; it quotes its buffers.
+func refusedHead(err error) error {
+	if errors.Is(err, fasthttp.ErrBadTrailer) {
+		return errors.New("the header Trailer names one that can't stand in a trailer")
+	}
+	return errors.New("the request's head can't be understood")
 }
 
 // copyTo makes req the known request, but for its body.

@@ -78,7 +78,7 @@ func (w *worker) answer(b *frame.Burst) bool {
 	if err := w.known.err; err != nil {
 		w.tally[unparsed]++
 		x.fail(fasthttp.StatusBadRequest, err)
-		x.close = true
+		x.head, x.close = w.known.header.IsHead(), true
 	} else {
 		x.take(&w.known, &r)
 		w.handle(x)

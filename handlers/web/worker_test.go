@@ -107,14 +107,28 @@ func TestConnectionClose(t *testing.T) {
 	}
 }
 
-// What fasthttp minds in a head that the cutter takes is answered and closes.
+// What fasthttp minds in a head that the cutter takes is answered, in words of our own,
+// and closes.
 func TestUnparsedHeads(t *testing.T) {
-	l := newLine(t, testHTTP(okHandler))
-	out := l.exchange("GET http://[/ HTTP/1.1\r\nHost: localhost\r\nTrailer: Content-Length\r\n\r\n" + asked("/"))
-	_, all := replies(t, out, "GET")
-	if all[0].StatusCode != 400 || !l.closed {
-		t.Errorf("status %d, closed %v", all[0].StatusCode, l.closed)
+	for _, row := range []struct{ raw, says string }{
+		{asked("http://[/"), "host"},
+		{asked("/", "Host: [::1"), "host"},
+		{asked("/", "Host: a:b:c"), "host"},
+		{asked("/", "Host: h:port"), "host"},
+		{asked("/", "Host: %zz"), "host"},
+		{asked("/", "Trailer: Content-Length"), "Trailer"},
+	} {
+		l := newLine(t, testHTTP(okHandler))
+		bodies, all := replies(t, l.exchange(row.raw+asked("/")), "GET")
+		if all[0].StatusCode != 400 || !l.closed || !strings.Contains(bodies[0], row.says) || speaksOfInsides(bodies[0]) {
+			t.Errorf("%q: status %d, closed %v, %q", row.raw, all[0].StatusCode, l.closed, bodies[0])
+		}
 	}
+}
+
+// speaksOfInsides reports whether a text is one of fasthttp's.
+func speaksOfInsides(text string) bool {
+	return strings.Contains(text, "fasthttp") || strings.Contains(text, "buffer size") || strings.Contains(text, "error when")
 }
 
 func TestRefusalsAreReplies(t *testing.T) {
