@@ -125,9 +125,9 @@ func dialSmall(t *testing.T, addr string, buffer int) net.Conn {
 var kernelBuffers = []string{"--socket-buffer", "64KiB"}
 
 // largeReply are keys whose replies are large against what the kernel takes, whatever
-// becomes of two thirds of them.
-func largeReply() crowd {
-	if underRace {
+// becomes of two thirds of them: 10 MB, or less where everything is slow.
+func largeReply(slow bool) crowd {
+	if slow {
 		return crowd{keys: 4_000, size: 500}
 	}
 	return crowd{keys: 20_000, size: 500}
@@ -145,7 +145,7 @@ func renew(t *testing.T, c net.Conn) {
 // overwritten with other sizes, deleted and expired; and costs what LIMITS says.
 func TestALargeReplyWhileItsKeysChange(t *testing.T) {
 	const streamMemory, pauses = 64 << 20, 10
-	k := largeReply()
+	k := largeReply(underRace)
 	d := start(t, append(kernelBuffers, "--self-events", "100ms", "--expire-every", "50ms", "--stream-memory", "64MiB", "--loops", "1", "--write-timeout", "0")...)
 	writer, bystander := dial(t, d.addr), dial(t, d.addr)
 	k.send(writer, 0)
@@ -249,7 +249,7 @@ func (s stopped) rest(t *testing.T) *pb.Msg {
 // released.
 func TestReadersOfLargeRepliesThatStop(t *testing.T) {
 	const readers = 50
-	k := largeReply()
+	k := largeReply(underRace)
 	d := start(t, append(kernelBuffers, "--self-events", "100ms", "--expire-every", "50ms", "--write-timeout", "1s")...)
 	writer, bystander := dial(t, d.addr), dial(t, d.addr)
 	k.send(writer, 0)
