@@ -278,18 +278,6 @@ func flood(c *client) {
 // largeQuery is the body of the Msg that asks for the large event.
 var largeQuery = riemann.AppendQueryField(nil, `service = "large"`)
 
-// A second signal ends the process at once, whatever the drain waits for.
-func TestSecondSignalEndsAtOnce(t *testing.T) {
-	d := start(t, "--drain-timeout", "1h", "--write-timeout", "1h")
-	stuck(dial(t, d.addr))
-	d.signal(syscall.SIGTERM)
-	d.await(func(l logLine) bool { return l.message() == "draining" })
-	d.signal(syscall.SIGINT)
-	if code := d.wait(); code != 128+int(syscall.SIGINT) {
-		t.Errorf("exit code %d, want %d", code, 128+int(syscall.SIGINT))
-	}
-}
-
 // Every counter of the daemon can be read by any client, as an event of its own.
 func TestSelfEventsCanBeQueried(t *testing.T) {
 	d := start(t, "--self-events", "100ms")

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"darboux/frame"
 )
@@ -16,11 +17,12 @@ const signalExit = 128
 
 // serve runs the daemon from its start to its end and returns the exit code.
 func serve(o *Options, log *slog.Logger) int {
+	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more must not end the server
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	signal.Notify(signals, endSignals()...)
 	wanted := make(chan os.Signal, 1)
 	signal.Notify(wanted, syscall.SIGUSR1)
-	starting, started := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	starting, started := signal.NotifyContext(context.Background(), endSignals()...)
 	o.limitGarbage()
 	s := newServer(o, log)
 	err := s.start(starting)
@@ -44,9 +46,35 @@ func serve(o *Options, log *slog.Logger) int {
 	}
 }
 
+// endSignals are the signals that ask for the end. SIGHUP, that of a terminal that is
+// closed, is one unless the process was started to outlive its terminal (nohup).
+func endSignals() []os.Signal {
+	all := []os.Signal{syscall.SIGTERM, syscall.SIGINT}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
+}
+
+// sameRequest is how long after the first signal others are taken for the same request.
+// timeout(1) signals its child and then the child's group, a shell and its terminal may
+// each send one: none of them means to cut the drain short. Who does, waits longer.
+const sameRequest = time.Second
+
+// secondSignal waits for a signal that is a request of its own. It is called right after
+// the first one.
+func secondSignal(signals <-chan os.Signal) os.Signal {
+	first := time.Now()
+	for {
+		if sig := <-signals; time.Since(first) >= sameRequest {
+			return sig
+		}
+	}
+}
+
 // endAtOnce ends the process at the second signal, whatever the drain waits for.
 func endAtOnce(signals <-chan os.Signal, log *slog.Logger) {
-	second := <-signals
+	second := secondSignal(signals)
 	log.Warn("ending at once", "signal", second.String())
 	code := exitFailed
 	if number, ok := second.(syscall.Signal); ok {

@@ -144,7 +144,7 @@ func settings(o *Options) []*setting {
 		{name: "self-events", value: "DURATION", initial: "10s", parse: zeroOr(&o.SelfEvents, duration(&o.SelfEvents, 100*time.Millisecond, time.Hour)),
 			help: "time between two rounds of the server's own counters as events; 0 is off"},
 		{name: "drain-timeout", value: "DURATION", initial: "20s", parse: duration(&o.DrainTimeout, 100*time.Millisecond, time.Hour),
-			help: "most time from SIGTERM or SIGINT until connections are closed, answered or not"},
+			help: "most time from SIGTERM, SIGINT or SIGHUP until connections are closed, answered or not"},
 
 		{name: "log-level", value: "LEVEL", initial: "info", parse: oneOf(&o.LogLevel, "debug", "info", "warn", "error"),
 			help: "least level of log lines: debug, info, warn or error"},
