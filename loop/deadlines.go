@@ -80,9 +80,9 @@ func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 		l.settle(c)
 	case c.state == lingering && now.After(c.lingerEnd):
 		l.close(c, c.reason)
-	case c.receiving.late(now, l.cfg.FrameTimeout):
+	case c.receiving.late(now, l.cfg.FrameTimeout, senderAhead):
 		l.tooSlow(c, slowFrame, l.cfg.FrameTimeout)
-	case c.sending.late(now, l.cfg.WriteTimeout) && l.lateReader(c, now):
+	case c.sending.late(now, l.cfg.WriteTimeout, readerAhead) && l.lateReader(c, now):
 		l.tooSlow(c, slowReader, l.cfg.WriteTimeout)
 	}
 }
@@ -102,7 +102,7 @@ func (l *Loop) lateReader(c *Conn, now time.Time) bool {
 	acked := c.written - l.kernel.Unacked(c.fd)
 	c.sending.moved += acked - c.acked
 	c.acked = acked
-	return c.sending.late(now, l.cfg.WriteTimeout)
+	return c.sending.late(now, l.cfg.WriteTimeout, readerAhead)
 }
 
 func (l *Loop) tooSlow(c *Conn, why closeReason, window time.Duration) {

@@ -295,7 +295,7 @@ func TestLargeFramesTakeTurnsInTheReserve(t *testing.T) {
 }
 
 func TestSlowPeersAreClosed(t *testing.T) {
-	brief := func(c *Config) { c.FrameTimeout, c.WriteTimeout = time.Second, time.Second }
+	brief := func(c *Config) { c.FrameTimeout, c.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond }
 	h := openHouse(t, 1, 2, brief)
 	half := h.dial(t)
 	send(t, half, toyRequest(0, 100, 8)[:50])

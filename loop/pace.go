@@ -10,21 +10,27 @@ type pace struct {
 	moved int // bytes since due was put off last
 }
 
-// surplus is how many windows a peer can be ahead, because what is moved comes in lumps: a
-// receiver tells of its room only when there is much of it.
-const surplus = 4
+// How many windows a peer can be ahead of the least rate.
+const (
+	// senderAhead is for who sends: it would hold the room of a begun frame meanwhile.
+	senderAhead = 4
+	// readerAhead is for who reads. A receiver's kernel may take many megabytes at once
+	// and then tells of room only when there is much of it: Linux, when a 16th of its
+	// buffer is free, which at the least rate and with the usual 6 MiB takes 96 s.
+	readerAhead = 30
+)
 
 // reset gives the peer a whole window.
 func (p *pace) reset(now time.Time, window time.Duration) { *p = pace{due: now.Add(window)} }
 
 // late reports whether too little was moved; a window of 0 is no limit.
-func (p *pace) late(now time.Time, window time.Duration) bool {
+func (p *pace) late(now time.Time, window time.Duration, ahead int) bool {
 	if window == 0 {
 		return false
 	}
 	p.due = p.due.Add(time.Duration(float64(p.moved) / LeastRate * float64(time.Second)))
 	p.moved = 0
-	if most := now.Add(surplus * window); p.due.After(most) {
+	if most := now.Add(time.Duration(ahead) * window); p.due.After(most) {
 		p.due = most
 	}
 	return now.After(p.due)

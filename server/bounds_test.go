@@ -74,7 +74,7 @@ func TestFloodersArePaused(t *testing.T) {
 // Who does not read its replies is closed after --write-timeout, with the reason
 // counted; who does not send the rest of its frame after --frame-timeout.
 func TestSlowPeersAreClosed(t *testing.T) {
-	d := start(t, "--self-events", "100ms", "--write-timeout", "200ms", "--frame-timeout", "200ms")
+	d := start(t, "--self-events", "100ms", "--write-timeout", "100ms", "--frame-timeout", "200ms")
 	bystander, reader, sender := dial(t, d.addr), dial(t, d.addr), dial(t, d.addr)
 	stuck(reader)
 	sender.write([]byte{0, 0, 1, 0, 0x10})
