@@ -2,17 +2,14 @@ package main
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
@@ -114,9 +111,6 @@ func dialSmall(t *testing.T, addr string, buffer int) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() }) // most tests have closed it
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
 	return c
 }
 
@@ -131,14 +125,6 @@ func largeReply(slow bool) crowd {
 		return crowd{keys: 4_000, size: 500}
 	}
 	return crowd{keys: 20_000, size: 500}
-}
-
-// renew gives a connection patience again, for what comes next.
-func renew(t *testing.T, c net.Conn) {
-	t.Helper()
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A reply of 10 MB to a reader with a receive buffer of 8 KiB is whole, while its keys are
@@ -158,15 +144,14 @@ func TestALargeReplyWhileItsKeysChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	var header [4]byte
-	if _, err := io.ReadFull(reader, header[:]); err != nil {
+	if _, err := io.ReadFull(patient{reader}, header[:]); err != nil {
 		t.Fatal(err)
 	}
 	body := make([]byte, binary.BigEndian.Uint32(header[:]))
 	most := map[string]int64{}
 	for got := 0; got < len(body); {
-		renew(t, reader)
 		end := min(len(body), got+len(body)/pauses)
-		if _, err := io.ReadFull(reader, body[got:end]); err != nil {
+		if _, err := io.ReadFull(patient{reader}, body[got:end]); err != nil {
 			t.Fatal(err)
 		}
 		got = end
@@ -211,7 +196,7 @@ func nothingKept(bystander *client) {
 // more for now.
 type stopped struct {
 	net.Conn
-	length int64
+	length uint32
 }
 
 func stopAfterLength(t *testing.T, d *daemon) stopped {
@@ -221,26 +206,21 @@ func stopAfterLength(t *testing.T, d *daemon) stopped {
 		t.Fatal(err)
 	}
 	var header [4]byte
-	if _, err := io.ReadFull(c, header[:]); err != nil {
+	if _, err := io.ReadFull(patient{c}, header[:]); err != nil {
 		t.Fatal(err)
 	}
-	return stopped{c, int64(binary.BigEndian.Uint32(header[:]))}
+	return stopped{c, binary.BigEndian.Uint32(header[:])}
 }
 
 // rest reads on, closes, and returns the reply if it comes whole, else nil.
 func (s stopped) rest(t *testing.T) *pb.Msg {
 	t.Helper()
-	renew(t, s)
-	body, err := io.ReadAll(io.LimitReader(s, s.length))
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	reply, err := readRest(s, s.length)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
-	}
-	reply := &pb.Msg{}
-	if err != nil || int64(len(body)) < s.length || proto.Unmarshal(body, reply) != nil {
-		return nil
 	}
 	return reply
 }
@@ -331,22 +311,26 @@ func TestAReplyOverMaxReply(t *testing.T) {
 	d.drainAfter(c)
 }
 
-// The debug log says by which way a query found its entries.
+// The debug log and the counters say by which way a query found its entries.
 func TestTheLogOfQueries(t *testing.T) {
-	d := start(t, "--log-level", "debug", "--self-events", "0")
+	d := start(t, "--log-level", "debug", "--self-events", "100ms")
 	c := dial(t, d.addr)
 	crowd{keys: 300, size: 300}.send(c, 0)
 	for _, row := range []struct{ text, by string }{
-		{`host = "h" and service = "crowd 7"`, "key"}, {crowdQuery, "posting"}, {`metric > 1`, "scan"},
+		{`host = "h" and service = "crowd 7"`, "key"}, {crowdQuery, "posting"}, {`metric > 1 and host = nil`, "scan"},
 	} {
 		c.query(row.text)
 		d.await(func(l logLine) bool {
 			return l.text("msg") == "query" && l.text("query") == row.text && l.text("by") == row.by
 		})
+		c.awaitMetric("index searches: by "+row.by, atLeast(1))
 	}
 	line := d.await(func(l logLine) bool { return l.text("query") == crowdQuery })
 	if n := line.number(t, "looked_at"); n != 300 || line.number(t, "matched") != 300 || line["streamed"] != true {
 		t.Errorf("%v", line)
+	}
+	if n := c.metric("index searches: by scan"); n != 1 {
+		t.Errorf("%d scans, want that of one query", n)
 	}
 	d.drainAfter(c)
 }

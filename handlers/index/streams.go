@@ -9,7 +9,9 @@ import (
 
 // streams are all streams of an index, and the memory for them: the lists of what they
 // have found, and the orphans that they still need. Over the limit the youngest stream
-// is broken, by whoever needs the room.
+// is broken, by whoever needs the room. For what a search finds room is made behind it: so
+// each search that runs may be over the limit by a block, and by what is counted for the
+// pins that have no room in the headers of some entries, for as long as that takes.
 type streams struct {
 	limit   Limit
 	used    atomic.Int64 // bytes
