@@ -44,6 +44,19 @@ func TestREADMEHasTheFlags(t *testing.T) {
 	}
 }
 
+// The README's settings file is one.
+func TestREADMESettingsFile(t *testing.T) {
+	_, example, found := strings.Cut(document(t, "README.md"), "```\n# /etc/darboux.conf\n")
+	example, _, _ = strings.Cut(example, "```")
+	if !found {
+		t.Fatal("README.md has no settings file")
+	}
+	o, _, err := load([]string{"--config", settingsFile(t, example)}, nil, testMachine)
+	if err != nil || len(o.TCP) != 2 || o.MaxFrame != 4*mib || o.Snapshot != "/var/lib/darboux/index" {
+		t.Errorf("error %v, settings %+v", err, o)
+	}
+}
+
 // Whatever the documents call a flag is one, of the daemon or of the load client's
 // section of them.
 func TestDocumentsNameRealFlags(t *testing.T) {

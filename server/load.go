@@ -53,12 +53,23 @@ func choose(table []*setting, layers []layer) error {
 	var errs []error
 	for _, s := range table {
 		s.given = pick(s.name, layers, given{s.initial, "default"})
-		if err := s.parse(s.text); err != nil {
+		err := s.parse(s.text)
+		if inQuotes(s.text) {
+			err = errors.New("stands in quotes, which would be part of it: write it without them")
+		}
+		if err != nil {
 			s.bad = true
 			errs = append(errs, fmt.Errorf("%s: %w", s, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// inQuotes reports whether a text looks as if somebody took quotes for syntax, which they
+// are not in settings files nor in files of variables.
+func inQuotes(text string) bool {
+	last := len(text) - 1
+	return last > 0 && text[0] == text[last] && (text[0] == '"' || text[0] == '\'')
 }
 
 // String names a setting as errors do: --loops "0" (flag).

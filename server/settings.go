@@ -14,6 +14,7 @@ type setting struct {
 	initial string // the default, as a user would write it
 	help    string // one line for --help and the README
 	from    sources
+	list    bool                    // it may be given several times, and holds several with commas between them
 	parse   func(text string) error // checks text and puts it into Options
 
 	given      // the text that counts, once it was chosen
@@ -53,23 +54,23 @@ const (
 // setting fills its field of o.
 func settings(o *Options) []*setting {
 	return []*setting{
-		{name: "tcp", value: "ADDR", initial: "127.0.0.1:5555", parse: addresses(&o.TCP),
+		{name: "tcp", value: "ADDR", initial: "127.0.0.1:5555", list: true, parse: addresses(&o.TCP),
 			help: "host:port that serves Riemann clients; repeatable, port 0 takes a free one, empty is off"},
-		{name: "udp", value: "ADDR", initial: "127.0.0.1:5555", parse: addresses(&o.UDP),
+		{name: "udp", value: "ADDR", initial: "127.0.0.1:5555", list: true, parse: addresses(&o.UDP),
 			help: "host:port that takes Riemann's datagrams, a Msg each, never answered; repeatable, empty is off"},
 		{name: "udp-buffer", value: "SIZE", initial: "4MiB", parse: size(&o.UDPBuffer, 4*kib, gib),
 			help: "kernel receive buffer of each UDP socket; what is really obtained stands in the log"},
-		{name: "graphite", value: "ADDR", initial: "", parse: addresses(&o.Graphite),
+		{name: "graphite", value: "ADDR", initial: "", list: true, parse: addresses(&o.Graphite),
 			help: "host:port that takes Graphite's lines, over TCP and UDP; repeatable, empty is off (2003 is usual)"},
 		{name: "graphite-ttl", value: "DURATION", initial: "3m", parse: zeroOr(&o.GraphiteTTL, wholeSeconds(&o.GraphiteTTL, time.Second, mostTTL)),
 			help: "time to live of events made of Graphite's and OpenTSDB's lines; 0 is that of --ttl"},
-		{name: "graphite-template", value: "TEMPLATE", initial: "", parse: templates(&o.GraphiteTemplates),
+		{name: "graphite-template", value: "TEMPLATE", initial: "", list: true, parse: templates(&o.GraphiteTemplates),
 			help: "[FILTER] PARTS, such as servers.* .host.measurement*, which make host and service from Graphite's paths; repeatable"},
-		{name: "opentsdb", value: "ADDR", initial: "", parse: addresses(&o.OpenTSDB),
+		{name: "opentsdb", value: "ADDR", initial: "", list: true, parse: addresses(&o.OpenTSDB),
 			help: "host:port that takes OpenTSDB's lines (put, version); repeatable, empty is off (4242 is usual)"},
 		{name: "max-line", value: "SIZE", initial: "4KiB", parse: size(&o.MaxLine, 64, loop.BurstSize),
 			help: "longest line of Graphite and OpenTSDB taken, with its newline; a longer one is skipped and counted, the next ones stand"},
-		{name: "http", value: "ADDR", initial: "127.0.0.1:5556", parse: addresses(&o.HTTP),
+		{name: "http", value: "ADDR", initial: "127.0.0.1:5556", list: true, parse: addresses(&o.HTTP),
 			help: "host:port that serves HTTP/1.1; repeatable, empty is off"},
 		{name: "http-max-head", value: "SIZE", initial: "16KiB", parse: size(&o.HTTPMaxHead, kib, 64*kib),
 			help: "largest head of an HTTP request taken: its line and headers"},
@@ -125,7 +126,7 @@ func settings(o *Options) []*setting {
 			help: "time to live of events that bring none, in whole seconds"},
 		{name: "expire-every", value: "DURATION", initial: "5s", parse: duration(&o.ExpireEvery, 10*time.Millisecond, 24*time.Hour),
 			help: "time between two runs that take expired events out of the index"},
-		{name: "expire-keep", value: "FIELD", initial: "host,service", parse: keptFields(&o.ExpireKeep),
+		{name: "expire-keep", value: "FIELD", initial: "host,service", list: true, parse: keptFields(&o.ExpireKeep),
 			help: "what the notice of an expiry keeps of the event: host, service, description, metric, ttl, tags, attributes or all; repeatable"},
 		{name: "newest-wins", initial: "false", parse: yesOrNo(&o.NewestWins),
 			help: "keep the event of the latest time of each host and service, not the one received last"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -170,7 +171,12 @@ func TestValues(t *testing.T) {
 		{"--max-conns=10", func(o *Options) any { return o.MaxConns }, 10},
 		{"--max-conns=0", nil, "from 1 to 10000000, or auto"},
 		{"--check=perhaps", nil, "must be true or false"},
-		{"--nonsense=1", nil, "flag provided but not defined: -nonsense"},
+		{"--nonsense=1", nil, "there is no flag --nonsense; see --help"},
+		{"--max-frame", nil, "--max-frame needs a value; see --help"},
+		{"-=1", nil, "bad flag syntax: -=1; see --help"},
+		{`--snapshot="/var/lib/x"`, nil, `--snapshot "\"/var/lib/x\"" (flag): stands in quotes, which would be part of it: write it without them`},
+		{`--max-frame='1MiB'`, nil, `--max-frame "'1MiB'" (flag): stands in quotes`},
+		{`--snapshot="`, func(o *Options) any { return o.Snapshot }, `"`},
 		{"nonsense", nil, `unexpected argument "nonsense"`},
 		{"--conn-memory=100KiB", nil, `--conn-memory "100KiB" (flag): must be a size such as 64KiB, from 128KiB to 1GiB`},
 		{"--memory=32MiB", nil, `--memory "32MiB" (flag): half of it is the reserve for large frames and must hold one of --max-frame "16MiB" (default) with its header: give at least 33554440B`},
@@ -227,12 +233,50 @@ func TestTCPFlagRepeats(t *testing.T) {
 	}
 }
 
-// Whoever has six mistakes in three places learns of all six at once.
+// Only a list may be given several times: two values of anything else are one too many.
+func TestFlagGivenTwice(t *testing.T) {
+	for _, s := range settings(&Options{}) {
+		text := func(n string) string { return fmt.Sprintf("--%s=%s", s.name, n) }
+		_, _, err := load([]string{text("1"), text("2")}, nil, testMachine)
+		want := fmt.Sprintf(`--%s is given twice, as "1" and as "2": it has one value`, s.name)
+		if got := err != nil && strings.Contains(err.Error(), want); got == s.list {
+			t.Errorf("--%s: error %v", s.name, err)
+		}
+		if says := strings.Contains(s.help, "repeatable"); says != s.list {
+			t.Errorf("--%s: a list: %v; its help says %q", s.name, s.list, s.help)
+		}
+	}
+}
+
+// Kubernetes tells a container of the services beside it by variables.
+func TestVariablesOfServices(t *testing.T) {
+	passed := []string{
+		"DARBOUX_SERVICE_HOST=10.0.171.239", "DARBOUX_SERVICE_PORT=5555", "DARBOUX_SERVICE_PORT_RIEMANN_UDP=5555",
+		"DARBOUX_PORT=tcp://10.0.171.239:5555", "DARBOUX_PORT_5555_TCP=tcp://10.0.171.239:5555", "DARBOUX_PORT_5555_TCP_PROTO=tcp",
+		"DARBOUX_PORT_5555_TCP_PORT=5555", "DARBOUX_PORT_5555_TCP_ADDR=10.0.171.239", "DARBOUX_PORT_5555_UDP=udp://[fd00::1]:5555",
+		"DARBOUX_METRICS_SERVICE_HOST=fd00::1", "DARBOUX_METRICS_PORT_80_TCP_ADDR=10.0.0.1",
+	}
+	if _, _, err := load(nil, passed, testMachine); err != nil {
+		t.Error(err)
+	}
+	for _, refused := range []string{
+		"DARBOUX_PORT=5555", "DARBOUX_SERVICE_HOST=web1", "DARBOUX_SERVICE_PORT=http", "DARBOUX_SERVICE_PORT=0", "DARBOUX_PORT_5555_TCP=5555",
+		"DARBOUX_PORT_TCP=tcp://10.0.0.1:1", "DARBOUX_PORT_5555_TCP_PROTO=quic", "DARBOUX_SERVICE=10.0.0.1", "DARBOUX_PORT_5555_TCP_ADDR=",
+	} {
+		name, text, _ := strings.Cut(refused, "=")
+		_, _, err := load(nil, []string{refused}, testMachine)
+		if want := fmt.Sprintf("variable %s=%q sets nothing: there is no such setting", name, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", refused, err)
+		}
+	}
+}
+
+// Whoever has mistakes in three places learns of all of them at once.
 func TestAllErrorsAtOnce(t *testing.T) {
 	path := settingsFile(t, strings.Join([]string{
 		"# a comment", "", "ttl = soon", "lops = 2", "just words", "expire-every = 5s", "expire-every = 6s", "version = true",
 	}, "\n"))
-	args := []string{"--http", "", "--loops", "x", "--bogus", "--max-frame", "1TiB", "stray", "--memory=1MiB", "--config", path}
+	args := []string{"--http", "", "--loops", "x", "--bogus", "--=1", "--max-frame", "1TiB", "stray", "--memory=1MiB", "--config", path}
 	environ := []string{"DARBOUX_RING_SLOTS=3", "DARBOUX_TYPO=1", "DARBOUX_CHECK=1"}
 	_, _, err := load(args, environ, testMachine)
 	if err == nil {
@@ -240,12 +284,13 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	}
 	for _, want := range []string{
 		`--loops "x" (flag): must be a whole number from 1 to 256, or auto`,
-		`-bogus`,
+		`there is no flag --bogus`,
+		`bad flag syntax: --=1`,
 		`--max-frame "1TiB" (flag): must be a size`,
 		`unexpected argument "stray"`,
 		`--ring-slots "3" (DARBOUX_RING_SLOTS): must be a power of two`,
 		`DARBOUX_TYPO="1" sets nothing`,
-		`DARBOUX_CHECK="1" sets nothing`,
+		`DARBOUX_CHECK="1" sets nothing: --check is a flag only`,
 		`--ttl "soon" (` + path + `:3): must be`,
 		path + `:4: key "lops" (value "2") sets nothing`,
 		path + `:5: "just words" is not of the form key = value`,
@@ -256,8 +301,8 @@ func TestAllErrorsAtOnce(t *testing.T) {
 			t.Errorf("missing: %s", want)
 		}
 	}
-	if lines := strings.Count(err.Error(), "\n") + 1; lines != 12 {
-		t.Errorf("%d lines of errors, want 12:\n%v", lines, err)
+	if lines := strings.Count(err.Error(), "\n") + 1; lines != 13 {
+		t.Errorf("%d lines of errors, want 13:\n%v", lines, err)
 	}
 }
 

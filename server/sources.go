@@ -30,18 +30,24 @@ type layer map[string]given
 // recorder notes a flag's texts unchecked: flag ends at the first bad value, but
 // all of them are to be reported together.
 type recorder struct {
-	name string
+	*setting
 	into layer
-	flip bool // a switch: needs no value
+	errs *[]error
 }
 
 func (r recorder) String() string   { return "" }
-func (r recorder) IsBoolFlag() bool { return r.flip }
+func (r recorder) IsBoolFlag() bool { return r.value == "" }
 
-// Set joins the texts of a repeated flag by commas, as lists are written elsewhere.
+// Set joins the texts of a list that is given several times by commas, as lists are
+// written elsewhere.
 func (r recorder) Set(text string) error {
-	if before, ok := r.into[r.name]; ok {
+	before, again := r.into[r.name]
+	switch {
+	case again && r.list:
 		text = before.text + "," + text
+	case again:
+		*r.errs = append(*r.errs, fmt.Errorf("--%s is given twice, as %q and as %q: it has one value", r.name, before.text, text))
+		return nil
 	}
 	r.into[r.name] = given{text, "flag"}
 	return nil
@@ -54,10 +60,10 @@ func readFlags(table []*setting, args []string) (layer, error) {
 	set := flag.NewFlagSet("darboux", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.Usage = func() {}
-	for _, s := range table {
-		set.Var(recorder{s.name, found, s.value == ""}, s.name, s.help)
-	}
 	var errs []error
+	for _, s := range table {
+		set.Var(recorder{s, found, &errs}, s.name, s.help)
+	}
 	for len(args) > 0 {
 		err := set.Parse(args)
 		args = set.Args()
@@ -65,7 +71,10 @@ func readFlags(table []*setting, args []string) (layer, error) {
 		case errors.Is(err, flag.ErrHelp):
 			return nil, flag.ErrHelp
 		case err != nil:
-			errs = append(errs, fmt.Errorf("%w; see --help", err))
+			errs = append(errs, flagError(err))
+			if len(args) > 0 && err.Error() == "bad flag syntax: "+args[0] {
+				args = args[1:] // package flag leaves it standing
+			}
 		case len(args) > 0:
 			errs = append(errs, fmt.Errorf("unexpected argument %q: every setting is a flag; see --help", args[0]))
 			args = args[1:]
@@ -74,13 +83,23 @@ func readFlags(table []*setting, args []string) (layer, error) {
 	return found, errors.Join(errs...)
 }
 
-// readVariables takes the DARBOUX_ variables out of environ (as os.Environ gives it).
+// flagError puts package flag's errors into our spelling of flags.
+func flagError(err error) error {
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		return fmt.Errorf("there is no flag --%s; see --help", name)
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "flag needs an argument: -"); ok {
+		return fmt.Errorf("--%s needs a value; see --help", name)
+	}
+	return fmt.Errorf("%w; see --help", err)
+}
+
+// readVariables takes the DARBOUX_ variables out of environ (as os.Environ gives it). It
+// passes over those by which Kubernetes tells of services.
 func readVariables(table []*setting, environ []string) (layer, error) {
 	names := map[string]*setting{}
 	for _, s := range table {
-		if s.from != flagOnly {
-			names[s.variable()] = s
-		}
+		names[s.variable()] = s
 	}
 	found := layer{}
 	var errs []error
@@ -89,9 +108,13 @@ func readVariables(table []*setting, environ []string) (layer, error) {
 		if !strings.HasPrefix(name, variablePrefix) {
 			continue
 		}
-		if s, ok := names[name]; ok {
+		s := names[name]
+		switch {
+		case s != nil && s.from == flagOnly:
+			errs = append(errs, fmt.Errorf("variable %s=%q sets nothing: --%s is a flag only; see --help", name, text, s.name))
+		case s != nil:
 			found[s.name] = given{text, name}
-		} else {
+		case !tellsOfService(name, text):
 			errs = append(errs, fmt.Errorf("variable %s=%q sets nothing: there is no such setting; see --help", name, text))
 		}
 	}
