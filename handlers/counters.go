@@ -15,17 +15,11 @@ const (
 	events
 	skippedEvents
 	refusedEvents
-	queries
-	badQueries
 	noRoom
 	noStreamMemory
 	tooLarge
 	streamed
 	brokenOff
-	tooCostly
-	slices
-	looked
-	matched
 	panics
 	undecodableDatagrams
 	queriesIgnored
@@ -38,16 +32,10 @@ var statNames = [statCount]string{
 	events:        "events",
 	skippedEvents: "events over max-event",
 	refusedEvents: "events refused",
-	queries:       "queries",
-	badQueries:    "queries that do not parse",
 	noRoom:        "queries without room in memory",
 	tooLarge:      "replies over max-reply",
 	streamed:      "replies streamed",
 	brokenOff:     "replies broken off",
-	tooCostly:     "queries stopped for the cost of a match",
-	slices:        "query slices",
-	looked:        "query entries looked at",
-	matched:       "query matches",
 	panics:        "panics",
 
 	noStreamMemory:       "replies without room in stream memory",

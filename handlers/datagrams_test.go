@@ -10,6 +10,7 @@ import (
 
 	"darboux/frame"
 	"darboux/handlers/index"
+	"darboux/handlers/querylog"
 )
 
 // newDatagramBench is newBench with the peers in its reports.
@@ -33,10 +34,13 @@ func TestDatagramsOfMsgs(t *testing.T) {
 	if n := b.Store.Stats().Entries; n != 3 {
 		t.Errorf("%d entries; want 3", n)
 	}
-	for what, want := range map[stat]int64{msgs: 6, undecodableDatagrams: 1, undecodable: 0, queriesIgnored: 2, queries: 0, events: 5, skippedEvents: 1} {
+	for what, want := range map[stat]int64{msgs: 6, undecodableDatagrams: 1, undecodable: 0, queriesIgnored: 2, events: 5, skippedEvents: 1} {
 		if got := b.counters[what].Load(); got != want {
 			t.Errorf("%s: %d; want %d", statNames[what], got, want)
 		}
+	}
+	if n := b.QueryLog.Count(querylog.Asked); n != 0 {
+		t.Errorf("%d queries of datagrams were asked", n)
 	}
 	if len(b.reports) != 2 || !strings.HasPrefix(b.reports[0], "undecodable datagram from 127.0.0.1:1002: ") || !strings.HasPrefix(b.reports[1], "events skipped from 127.0.0.1:1005: ") {
 		t.Errorf("reports %q; want each with its sender", b.reports)

@@ -6,6 +6,7 @@ import (
 
 	"darboux/frame"
 	"darboux/handlers/query"
+	"darboux/handlers/querylog"
 )
 
 // caught, deferred, answers a panic as an error of the frame that caused it: the
@@ -20,7 +21,7 @@ func (w *msgWorker) caught(b *frame.Burst, err *error) {
 
 func (w *msgWorker) caughtValue(b *frame.Burst, v any, err *error) {
 	if cost, ok := v.(*query.CostError); ok {
-		w.tally[tooCostly]++
+		w.asked[querylog.TooCostly]++
 		*err = cost
 		return
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"darboux/frame"
-	"darboux/handlers/index"
+	"darboux/handlers/querylog"
 	"darboux/handlers/riemann"
 )
 
@@ -47,8 +47,8 @@ func (w *msgWorker) fail(b *frame.Burst, s *search, err error) {
 
 // found begins the reply when all is found.
 func (w *msgWorker) found(b *frame.Burst, s *search) frame.Status {
-	w.tally[matched] += int64(s.cursor.Matched)
-	w.tally[looked] += int64(s.cursor.Looked)
+	w.asked[querylog.Matched] += int64(s.cursor.Matched)
+	w.asked[querylog.Looked] += int64(s.cursor.Looked)
 	w.trace(b, s)
 	if s.cursor.Count {
 		w.tally[tooLarge]++
@@ -95,23 +95,12 @@ func (w *msgWorker) send(b *frame.Burst, s *search) frame.Status {
 // exceeded.
 const fieldHead = 8
 
-// A Trace tells how a query was worked.
-type Trace struct {
-	Peer  string // who asked
-	Query string
-	Way   index.Way // how entries were found
-	// Looked and Matched are how many entries were looked at, and how many matched.
-	Looked, Matched int
-	Bytes           int64 // of the reply
-	Streamed        bool  // the reply did not fit into one buffer
-}
-
 // trace tells how a query was worked, if somebody wants to know.
 func (w *msgWorker) trace(b *frame.Burst, s *search) {
-	if w.Trace == nil {
+	if w.QueryLog.Trace == nil {
 		return
 	}
-	w.Trace(&Trace{
+	w.QueryLog.Trace(&querylog.Trace{
 		Peer: b.Peer, Query: s.query.String(), Way: s.cursor.Way, Looked: s.cursor.Looked, Matched: s.cursor.Matched,
 		Bytes: s.replySize(), Streamed: s.stream != nil,
 	})

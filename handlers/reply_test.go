@@ -10,6 +10,7 @@ import (
 
 	"darboux/frame"
 	"darboux/handlers/index"
+	"darboux/handlers/querylog"
 	"darboux/handlers/riemann/pb"
 )
 
@@ -298,14 +299,14 @@ func (s *interruptedStream) Find(q index.Matcher, cur *index.Cursor) {
 func TestTrace(t *testing.T) {
 	x := index.New(index.Config{DefaultTTL: 60})
 	defer x.Close()
-	var traces []Trace
+	var traces []querylog.Trace
 	b := newBench(func(r *Riemann) {
 		r.Store = x
-		r.Trace = func(trace *Trace) { traces = append(traces, *trace) }
+		r.QueryLog.Trace = func(trace *querylog.Trace) { traces = append(traces, *trace) }
 	})
 	b.ask(t, encode(t, largeEvents(200, 500)))
 	got := replies(t, b.taken(t, newBurst(encode(t, queryOf(`service = "s1" and host = "h"`)), encode(t, queryOf(`metric > 1`)), encode(t, queryOf(`state = "ok"`))), nil))
-	want := []Trace{
+	want := []querylog.Trace{
 		{Peer: "peer:1", Query: `service = "s1" and host = "h"`, Way: index.ByKey, Looked: 1, Matched: 1, Bytes: int64(proto.Size(got[0]))},
 		{Peer: "peer:1", Query: `metric > 1`, Way: index.ByScan, Looked: 200, Bytes: 2},
 		{Peer: "peer:1", Query: `state = "ok"`, Way: index.ByPosting, Looked: 200, Matched: 200, Bytes: int64(proto.Size(got[2])), Streamed: true},

@@ -6,6 +6,7 @@ import (
 	"darboux/frame"
 	"darboux/handlers/index"
 	"darboux/handlers/query"
+	"darboux/handlers/querylog"
 	"darboux/handlers/riemann"
 )
 
@@ -21,9 +22,8 @@ type Riemann struct {
 	Now func() int64
 	// Elapsed is the time from any start, by a clock that nobody sets.
 	Elapsed func() time.Duration
-	// Trace, if it is not nil, is told of each query that is worked. It must not block,
-	// nor keep what it is given.
-	Trace func(*Trace)
+	// QueryLog counts queries and tells of them.
+	QueryLog *querylog.Log
 	// Report is told of what an operator may want to know. It must not block, and
 	// it bounds its own rate.
 	Report func(kind, peer, text string)
@@ -64,6 +64,7 @@ type msgWorker struct {
 	heavy   bool          // something was done that may have taken long
 	search  search
 	tally   tally
+	asked   querylog.Tally
 }
 
 // Work answers the Msgs of a burst.
@@ -71,6 +72,7 @@ func (w *msgWorker) Work(b *frame.Burst) frame.Status {
 	w.now, w.until, w.heavy = w.Now(), w.Elapsed()+sliceTime, false
 	status := w.workAll(b)
 	w.counters.add(&w.tally)
+	w.QueryLog.Add(&w.asked)
 	return status
 }
 

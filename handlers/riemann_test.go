@@ -11,6 +11,7 @@ import (
 	"darboux/frame"
 	"darboux/handlers/index"
 	"darboux/handlers/query"
+	"darboux/handlers/querylog"
 	"darboux/handlers/riemann"
 	"darboux/handlers/riemann/pb"
 )
@@ -29,6 +30,7 @@ func newBench(change func(*Riemann)) *bench {
 	b.Riemann = &Riemann{
 		Store:    index.NewMap(index.Config{Shards: 1, DefaultTTL: 60}),
 		Queries:  query.NewCache(100, 1<<20),
+		QueryLog: &querylog.Log{},
 		MaxFrame: frame.Limit{Flag: "--max-frame", Value: 1 << 20},
 		MaxReply: frame.Limit{Flag: "--max-reply", Value: 1 << 30},
 		MaxEvent: frame.Limit{Flag: "--max-event", Value: 1000},
@@ -275,12 +277,12 @@ func TestAGoneBurstStopsAtItsNextFrameOrSlice(t *testing.T) {
 	if got := b.worker.Work(burst); got != frame.Yielded {
 		t.Fatalf("status %v; want Yielded", got)
 	}
-	before := b.counters[slices].Load()
+	before := b.QueryLog.Count(querylog.Slices)
 	burst.SetGone()
 	if got := b.worker.Work(burst); got != frame.Done || burst.Kept == nil {
 		t.Errorf("status %v, kept %v; want Done, and the rest left to the burst's owner", got, burst.Kept)
 	}
-	if n := b.counters[slices].Load() - before; n != 0 {
+	if n := b.QueryLog.Count(querylog.Slices) - before; n != 0 {
 		t.Errorf("%d slices were begun for nobody", n)
 	}
 	if n := b.counters[msgs].Load(); n != 26 {
@@ -360,7 +362,7 @@ func TestAQueryThatCostsTooMuchIsAnswered(t *testing.T) {
 	if len(got[1].Events) != 1 {
 		t.Error("a query that costs little finds nothing")
 	}
-	if b.counters[tooCostly].Load() != 1 || b.counters[panics].Load() != 0 {
+	if b.QueryLog.Count(querylog.TooCostly) != 1 || b.counters[panics].Load() != 0 {
 		t.Error("it is not counted as what it is")
 	}
 }

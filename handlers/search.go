@@ -7,6 +7,7 @@ import (
 	"darboux/frame"
 	"darboux/handlers/index"
 	"darboux/handlers/query"
+	"darboux/handlers/querylog"
 	"darboux/handlers/riemann"
 )
 
@@ -15,12 +16,6 @@ const (
 	sliceTime = time.Millisecond
 	// sliceEntries is the most entries that it looks at in that time.
 	sliceEntries = 10_000
-	// stepEntries is how many entries it looks at between two looks at the clock, fewer
-	// if it has many terms; stepCostly, if it has regular expressions, which may cost
-	// query.MaxMatchCost for each.
-	stepEntries = 500
-	stepCost    = 10 * stepEntries
-	stepCostly  = 2
 	// smallQuery is the size in bytes up to which a query that is being run needs no
 	// room.
 	smallQuery = 16 << 10
@@ -107,18 +102,15 @@ func (s *search) takeRoom(from *frame.Reserve) error {
 
 // query begins to run the query of a Msg.
 func (w *msgWorker) query(b *frame.Burst) frame.Status {
-	w.tally[queries]++
+	w.asked[querylog.Asked]++
 	w.heavy = true
 	q, err := w.compile(b)
 	if err != nil {
-		w.tally[badQueries]++
+		w.asked[querylog.Unparsed]++
 		b.Out = riemann.AppendError(b.Out, err.Error())
 		return frame.Done
 	}
-	w.search = search{query: q, step: max(1, stepCost/(9+q.Terms())), start: len(b.Out), cursor: index.Cursor{Within: true}}
-	if q.Steps() > 0 {
-		w.search.step = stepCostly
-	}
+	w.search = search{query: q, step: q.Step(), start: len(b.Out), cursor: index.Cursor{Within: true}}
 	if err := w.search.takeRoom(b.Extra); err != nil {
 		w.tally[noRoom]++
 		b.Out = riemann.AppendError(b.Out, err.Error())
@@ -160,7 +152,7 @@ func (w *msgWorker) slice(b *frame.Burst, s *search) frame.Status {
 	if s.sending {
 		return w.send(b, s)
 	}
-	w.tally[slices]++
+	w.asked[querylog.Slices]++
 	s.cursor.Slice = s.step
 	entries := s.cursor.Looked + sliceEntries
 	for !s.cursor.Done {

@@ -13,6 +13,7 @@ func (s *server) metrics() []metric {
 	var all []metric
 	all = appendStats(all, s.group.Stats())
 	all = appendStats(all, s.riemann.Stats())
+	all = appendStats(all, s.queryLog.Stats())
 	all = append(all, lineMetrics(s.graphite, s.o.Graphite)...)
 	all = append(all, lineMetrics(s.opentsdb, s.o.OpenTSDB)...)
 	if len(s.o.HTTP) > 0 {

@@ -49,7 +49,7 @@ func (w *watchedWorker) Work(b *frame.Burst) frame.Status {
 
 // begun is how many frames and slices were begun.
 func (g *goneWatch) begun() (n int64) {
-	for _, s := range g.Stats() {
+	for _, s := range append(g.Stats(), g.QueryLog.Stats()...) {
 		if s.Name == "msgs" || s.Name == "query slices" {
 			n += s.Value
 		}
@@ -78,7 +78,7 @@ func TestNothingIsBegunForAGoneClient(t *testing.T) {
 	pool := handlers.NewPool(1, ring, protocols)
 	group.Start()
 	stat := func(name string) int64 {
-		for _, s := range append(group.Stats(), g.Stats()...) {
+		for _, s := range append(append(group.Stats(), g.Stats()...), g.QueryLog.Stats()...) {
 			if s.Name == name {
 				return s.Value
 			}

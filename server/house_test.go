@@ -33,12 +33,13 @@ var mayImport = map[string][]string{
 	"handlers/query/javare": {},
 	"handlers/query/oracle": {"handlers/riemann/pb"},
 	"handlers/index":        {"handlers/riemann", "handlers/riemann/pb", "handlers/query"},
+	"handlers/querylog":     {"frame", "handlers/index"},
 	"handlers/series":       {"handlers/riemann"},
 	"handlers/graphite":     {"handlers/series", "handlers/riemann"},
 	"handlers/opentsdb":     {"handlers/series", "handlers/riemann"},
-	"handlers/web":          {"frame", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index"},
-	"handlers":              {"frame", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb"},
-	"server":                {"frame", "loop", "handlers", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb", "handlers/web", "handlers/query/oracle"},
+	"handlers/web":          {"frame", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/querylog", "handlers/index"},
+	"handlers":              {"frame", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/querylog", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb"},
+	"server":                {"frame", "loop", "handlers", "handlers/riemann", "handlers/riemann/pb", "handlers/query", "handlers/querylog", "handlers/index", "handlers/series", "handlers/graphite", "handlers/opentsdb", "handlers/web", "handlers/query/oracle"},
 	"loadtest":              {"frame", "handlers/riemann", "handlers/riemann/pb"},
 }
 

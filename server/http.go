@@ -33,6 +33,7 @@ func (s *server) newWeb() {
 	s.api = &web.API{
 		Store:     s.store,
 		Queries:   s.queries,
+		QueryLog:  s.queryLog,
 		MaxEvent:  limit("--max-event", o.MaxEvent),
 		MaxReply:  limit("--max-frame", o.MaxFrame),
 		Access:    web.Access{ReadToken: o.HTTPReadToken, WriteToken: o.HTTPWriteToken, Names: hostNames(), CORS: o.HTTPCORS},

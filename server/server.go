@@ -11,6 +11,7 @@ import (
 	"darboux/handlers"
 	"darboux/handlers/index"
 	"darboux/handlers/query"
+	"darboux/handlers/querylog"
 	"darboux/handlers/web"
 	"darboux/loop"
 )
@@ -31,6 +32,7 @@ type server struct {
 	store     *index.Index
 	snapshots *snapshots // nil: there are none
 	queries   *query.Cache
+	queryLog  *querylog.Log
 	riemann   *handlers.Riemann
 
 	graphite, opentsdb *handlers.Lines
@@ -50,6 +52,7 @@ func newServer(o *Options, log *slog.Logger) *server {
 	s := &server{o: o, log: log, report: NewReporter(log, time.Now)}
 	s.store = s.newIndex()
 	s.queries = query.NewCache(cachedQueries, cachedQueryBytes)
+	s.queryLog = &querylog.Log{Trace: traceTo(log)}
 	s.riemann = &handlers.Riemann{
 		Store:    s.store,
 		Queries:  s.queries,
@@ -59,7 +62,7 @@ func newServer(o *Options, log *slog.Logger) *server {
 		Now:      handlers.Micros,
 		Elapsed:  handlers.SinceStart,
 		Report:   s.report.Report,
-		Trace:    traceTo(log),
+		QueryLog: s.queryLog,
 	}
 	s.newLines()
 	s.newWeb()

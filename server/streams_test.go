@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -311,9 +313,9 @@ func TestAReplyOverMaxReply(t *testing.T) {
 	d.drainAfter(c)
 }
 
-// The debug log and the counters say by which way a query found its entries.
+// The debug log and the counters say by which way a query found its entries, whoever asked.
 func TestTheLogOfQueries(t *testing.T) {
-	d := start(t, "--log-level", "debug", "--self-events", "100ms")
+	d, base := startWebDaemon(t, "--log-level", "debug", "--self-events", "100ms")
 	c := dial(t, d.addr)
 	crowd{keys: 300, size: 300}.send(c, 0)
 	for _, row := range []struct{ text, by string }{
@@ -332,5 +334,15 @@ func TestTheLogOfQueries(t *testing.T) {
 	if n := c.metric("index searches: by scan"); n != 1 {
 		t.Errorf("%d scans, want that of one query", n)
 	}
+	resp, err := http.Get(base + "/index?query=" + url.QueryEscape(`service = "crowd 8" and host = "h"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := len(readBody(t, resp))
+	line = d.await(func(l logLine) bool { return l.text("query") == `service = "crowd 8" and host = "h"` })
+	if line.text("msg") != "query" || line.text("by") != "key" || line.text("peer") == "" || line.number(t, "reply_bytes") != int64(size) || line["streamed"] != false {
+		t.Errorf("%d bytes over HTTP: %v", size, line)
+	}
+	http.DefaultClient.CloseIdleConnections()
 	d.drainAfter(c)
 }

@@ -31,6 +31,23 @@ func (q *Query) Steps() int { return q.steps }
 // looks at each of them once at most.
 func (q *Query) Terms() int { return q.terms }
 
+const (
+	// stepEvents is Step for a query of one term, which looks at each event once.
+	stepEvents = 500
+	stepCost   = 10 * stepEvents
+	// stepCostly is Step for a query with regular expressions, which may cost MaxMatchCost
+	// for each event.
+	stepCostly = 2
+)
+
+// Step is how many events may be matched between two looks at the clock.
+func (q *Query) Step() int {
+	if q.steps > 0 {
+		return stepCostly
+	}
+	return max(1, stepCost/(9+q.terms))
+}
+
 // longestText is the longest text that regular expressions of so many steps look at.
 func longestText(steps int) int { return MaxMatchCost / max(steps, 1) }
 

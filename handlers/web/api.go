@@ -11,6 +11,7 @@ import (
 	"darboux/frame"
 	"darboux/handlers/index"
 	"darboux/handlers/query"
+	"darboux/handlers/querylog"
 )
 
 // API is the endpoints. Its fields are set before Handler is called and not changed
@@ -18,8 +19,9 @@ import (
 type API struct {
 	Store    index.Store
 	Queries  *query.Cache
-	MaxEvent frame.Limit // bytes of an event
-	MaxReply frame.Limit // bytes of events that are sorted
+	QueryLog *querylog.Log // counts queries and tells of them
+	MaxEvent frame.Limit   // bytes of an event
+	MaxReply frame.Limit   // bytes of events that are sorted
 	Access   Access
 	// Now is the time in microseconds of the Unix epoch.
 	Now func() int64

@@ -206,13 +206,19 @@ func (x *exchange) finish(t *tally, b *frame.Burst, err error) {
 	switch {
 	case err == errGone:
 		t[gone]++
-	case err != nil:
+	case err != nil && !x.refused(err):
 		t[failed]++
 		x.http.Report("reply failed", x.peer, err.Error())
 	}
 	if x.end != nil {
 		x.end(Result{Status: status, Bytes: x.sent, Err: err})
 	}
+}
+
+// refused reports whether err is the client's own mistake, and the reply says so.
+func (x *exchange) refused(err error) bool {
+	var why *StatusError
+	return errors.As(err, &why) && why.Status < 500 && x.ctx.Response.StatusCode() == why.Status
 }
 
 // finishAlone is finish for those who have no worker's tally at hand.

@@ -11,16 +11,13 @@ import (
 
 	"darboux/handlers/index"
 	"darboux/handlers/query"
+	"darboux/handlers/querylog"
 	"darboux/handlers/riemann"
 )
 
 const (
 	// sliceTime is how long a reply is worked on before others have their turn.
 	sliceTime = time.Millisecond
-	// stepEntries is how many entries are looked at between two looks at the clock, fewer
-	// if the query's regular expressions are large.
-	stepEntries = 500
-	stepCost    = stepEntries * 8
 	// foundBytes is how many bytes of events are found at a time.
 	foundBytes = 4 << 10
 )
@@ -45,18 +42,73 @@ func (a *API) index(ctx *fasthttp.RequestCtx) {
 		Fail(ctx, fasthttp.StatusBadRequest, err.Error())
 		return
 	}
-	var source Sliced
-	s := search{Query: want.query, api: a, want: want, step: max(1, stepCost/(8+want.query.Steps()))}
+	s := &search{Query: want.query, api: a, want: want}
+	reply := &answer{search: s}
+	if a.QueryLog.Trace != nil {
+		reply.peer = ctx.RemoteAddr().String()
+	}
 	switch {
 	case want.explain:
-		source = &explaining{search: s}
+		reply.body = &explaining{search: s}
 	case want.sort != "":
-		source = &sorting{search: s}
+		reply.body = &sorting{search: s}
 	default:
-		source = &listing{search: s}
+		reply.body = &listing{search: s}
 	}
 	ctx.SetContentType(want.form.mime)
-	ctx.Response.SetBodyStream(source, -1)
+	ctx.Response.SetBodyStream(reply, -1)
+}
+
+// answer is the reply to a query, which it keeps account of.
+type answer struct {
+	*search
+	body  body
+	peer  string // who asked, if somebody is told
+	bytes int64  // of the reply so far
+}
+
+// body is what is made of a search.
+type body interface {
+	// next is Slice of Sliced.
+	next(dst []byte, limit int) ([]byte, error)
+}
+
+// Slice implements Sliced.
+func (a *answer) Slice(dst []byte, limit int) ([]byte, error) {
+	start := len(dst)
+	a.tally[querylog.Slices]++
+	dst, err := a.body.next(dst, limit)
+	a.bytes += int64(len(dst) - start)
+	if err == io.EOF {
+		a.account()
+	}
+	a.api.QueryLog.Add(&a.tally)
+	return dst, err
+}
+
+// account notes how the query was worked, when it is at its end.
+func (a *answer) account() {
+	cur := &a.cursor
+	a.tally[querylog.Looked] += int64(cur.Looked)
+	a.tally[querylog.Matched] += int64(cur.Matched)
+	if a.api.QueryLog.Trace == nil {
+		return
+	}
+	a.api.QueryLog.Trace(&querylog.Trace{
+		Peer: a.peer, Query: a.want.query.String(), Way: cur.Way, Looked: cur.Looked, Matched: cur.Matched,
+		Bytes: a.bytes, Streamed: a.bytes > firstBuffer,
+	})
+}
+
+// Read only makes it an io.Reader, which fasthttp wants.
+func (a *answer) Read([]byte) (int, error) { return 0, io.ErrNoProgress }
+
+// Close implements io.Closer: what the body holds is let go of.
+func (a *answer) Close() error {
+	if c, ok := a.body.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // search is a query that is being run for a reply.
@@ -66,14 +118,11 @@ type search struct {
 	api      *API
 	want     wish
 	cursor   index.Cursor
-	step     int    // entries to look at between two looks at the clock
 	matching bool   // true exactly while the query looks at an event
 	found    []byte // events as fields of a Msg
 	event    riemann.Event
+	tally    querylog.Tally
 }
-
-// Read only makes it an io.Reader, which fasthttp wants.
-func (s *search) Read([]byte) (int, error) { return 0, io.ErrNoProgress }
 
 // Match implements index.Matcher: a panic in it is the query's, any other one in the
 // index is the index's own.
@@ -87,10 +136,12 @@ func (s *search) Match(e *riemann.Event) bool {
 // slice finds events for one slice, or until enough says so, and hands each to take, as
 // wire bytes that it must not keep. It reports whether the search is at its end.
 func (s *search) slice(enough func() bool, take func(event []byte) error) (done bool, err error) {
-	s.cursor.Slice = s.step
+	s.cursor.Slice = s.Step()
 	until := s.api.Elapsed() + sliceTime
 	for !s.cursor.Done && !enough() && s.api.Elapsed() < until {
-		s.find()
+		if err := s.find(); err != nil {
+			return true, err
+		}
 		if err := eachEvent(s.found, take); err != nil {
 			return true, err
 		}
@@ -101,9 +152,27 @@ func (s *search) slice(enough func() bool, take func(event []byte) error) (done 
 	return s.cursor.Done, nil
 }
 
-func (s *search) find() {
+// find finds some events. An error is that the query can't afford a match.
+func (s *search) find() (err error) {
 	defer guard(&s.matching)
+	defer s.stopped(&err)
 	s.found = s.api.Store.Search(s, &s.cursor, s.found[:0], foundBytes)
+	return nil
+}
+
+// stopped, deferred, turns what a match that would cost too much panics with into an
+// error, and leaves other panics alone.
+func (s *search) stopped(err *error) {
+	if !s.matching {
+		return
+	}
+	v := recover()
+	cost, ok := v.(*query.CostError)
+	if !ok {
+		panic(v)
+	}
+	s.tally[querylog.TooCostly]++
+	*err = &StatusError{fasthttp.StatusBadRequest, cost.Error()}
 }
 
 // eachEvent hands over the events of fields of a Msg.
@@ -161,22 +230,25 @@ func (w *writer) end(dst []byte) []byte {
 
 // listing is a reply of events in the order in which they are found.
 type listing struct {
-	search
+	*search
 	out  writer
 	sent int
 }
 
-// Slice implements Sliced.
-func (l *listing) Slice(dst []byte, limit int) ([]byte, error) {
+// next implements body.
+func (l *listing) next(dst []byte, limit int) ([]byte, error) {
 	l.out.form, l.out.json.fields = l.want.form, l.want.fields
 	full := func() bool { return len(dst) >= limit || l.all() }
-	done, _ := l.slice(full, func(event []byte) error {
+	done, err := l.slice(full, func(event []byte) error {
 		if !l.all() {
 			l.sent++
 			dst = l.out.append(dst, event, l.view)
 		}
 		return nil
 	})
+	if err != nil {
+		return dst, err
+	}
 	if done || l.all() {
 		return l.out.end(dst), io.EOF
 	}
@@ -187,13 +259,13 @@ func (l *listing) Slice(dst []byte, limit int) ([]byte, error) {
 func (l *listing) all() bool { return l.want.limit > 0 && l.sent == l.want.limit }
 
 // explaining is a reply about how a query is run, which it therefore is.
-type explaining struct{ search }
+type explaining struct{ *search }
 
-// Slice implements Sliced.
-func (x *explaining) Slice(dst []byte, _ int) ([]byte, error) {
-	done, _ := x.slice(func() bool { return false }, func([]byte) error { return nil })
-	if !done {
-		return dst, nil
+// next implements body.
+func (x *explaining) next(dst []byte, _ int) ([]byte, error) {
+	done, err := x.slice(func() bool { return false }, func([]byte) error { return nil })
+	if err != nil || !done {
+		return dst, err
 	}
 	dst = append(dst, `{"query":`...)
 	dst = appendJSONString(dst, []byte(x.want.query.String()))

@@ -14,16 +14,16 @@ import (
 
 // sorting is a reply of the first events by a field. It holds as many as are wanted.
 type sorting struct {
-	search
+	*search
 	out    writer
 	top    topEvents
 	held   int // bytes of the events held
 	sorted bool
-	next   int // of those to be sent
+	sent   int // of them
 }
 
-// Slice implements Sliced.
-func (s *sorting) Slice(dst []byte, limit int) ([]byte, error) {
+// next implements body.
+func (s *sorting) next(dst []byte, limit int) ([]byte, error) {
 	if !s.sorted {
 		done, err := s.slice(func() bool { return false }, s.take)
 		if err != nil || !done {
@@ -33,10 +33,10 @@ func (s *sorting) Slice(dst []byte, limit int) ([]byte, error) {
 		s.sorted = true
 		s.out.form, s.out.json.fields = s.want.form, s.want.fields
 	}
-	for ; s.next < len(s.top.events) && len(dst) < limit; s.next++ {
-		dst = s.out.append(dst, s.top.events[s.next].wire, s.view)
+	for ; s.sent < len(s.top.events) && len(dst) < limit; s.sent++ {
+		dst = s.out.append(dst, s.top.events[s.sent].wire, s.view)
 	}
-	if s.next == len(s.top.events) {
+	if s.sent == len(s.top.events) {
 		return s.out.end(dst), io.EOF
 	}
 	return dst, nil

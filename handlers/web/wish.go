@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"darboux/handlers/query"
+	"darboux/handlers/querylog"
 )
 
 // mostSorted is the largest limit of a sorted reply.
@@ -32,7 +33,7 @@ func (a *API) readWish(ctx *fasthttp.RequestCtx) (w wish, err error) {
 	if len(text) == 0 {
 		text = []byte("true")
 	}
-	if w.query, err = a.Queries.Get(text); err != nil {
+	if w.query, err = a.compile(text); err != nil {
 		return w, err
 	}
 	name := string(q.Peek("format"))
@@ -59,6 +60,18 @@ func (a *API) readWish(ctx *fasthttp.RequestCtx) (w wish, err error) {
 		return w, errors.New("subscribe: a plain request gets what there is, and no more")
 	}
 	return w, w.check()
+}
+
+// compile finds the compiled form of a query, which counts as asked.
+func (a *API) compile(text []byte) (*query.Query, error) {
+	var tally querylog.Tally
+	defer a.QueryLog.Add(&tally)
+	tally[querylog.Asked]++
+	q, err := a.Queries.Get(text)
+	if err != nil {
+		tally[querylog.Unparsed]++
+	}
+	return q, err
 }
 
 func readLimit(q *fasthttp.Args) (int, error) {
