@@ -46,6 +46,7 @@ func (r *Riemann) Protocol() *frame.Protocol {
 		MaxFrame:  r.MaxFrame,
 		Cut:       frame.CutLengthPrefixed,
 		NewWorker: func() frame.Worker { return &msgWorker{Riemann: r} },
+		Brief:     true,
 		Refuse:    func(dst []byte, err error) []byte { return riemann.AppendError(dst, err.Error()) },
 		Describe:  foreign,
 		Words:     frame.Words{Frame: "Msgs by the length in front", Work: "decode, apply, query", Reply: "a reply for each, in order"},
@@ -114,6 +115,9 @@ func (w *msgWorker) frames(b *frame.Burst) frame.Status {
 			return frame.Yielded
 		}
 		body, rest := frame.Next(b.Left())
+		if b.Brief && riemann.Asks(body) {
+			return frame.Yielded
+		}
 		b.Next = len(b.In) - len(rest)
 		w.tally[msgs]++
 		if status := w.answer(b, body); status != frame.Done {

@@ -80,8 +80,8 @@ const (
 	// ConnSize is about what a connection's own structures take while it holds
 	// nothing, in bytes.
 	ConnSize = 2 << 10
-	// LoopSize is what a loop takes for itself, in bytes: what it reads into, and the
-	// buffers and burst structures that it keeps for reuse.
+	// LoopSize is what a loop takes for itself, in bytes: what it reads into, what it works
+	// small bursts with, and the buffers and burst structures that it keeps for reuse.
 	LoopSize = readSize + keepBuffers + 1<<20
 )
 

@@ -103,11 +103,14 @@ func pathOf(o *Options, w way) string {
 		burst = fmt.Sprintf("up to %d datagrams", loop.DatagramBatch)
 	}
 	pass := fmt.Sprintf("pass: bursts of %s, up to %d at once (--ring-slots)", burst, o.RingSlots)
-	by := count(o.Handlers, "handler")
-	if o.Handlers == 0 {
-		pass, by = "pass: bursts of "+burst, "the same loop"
+	by := count(o.Handlers, "handler") + " (--handlers)"
+	switch {
+	case o.Handlers == 0:
+		pass, by = "pass: bursts of "+burst, "the same loop (--handlers)"
+	case w.protocol.Brief:
+		by += ", or the same loop where that is brief,"
 	}
-	work := fmt.Sprintf("work: %s (--handlers) %s", by, words.Work)
+	work := fmt.Sprintf("work: %s %s", by, words.Work)
 	write := "write: nothing, ever"
 	if words.Reply != "" {
 		write = fmt.Sprintf("write: the connection's loop, %s, up to %s waiting", words.Reply, sizeText(loop.Window))

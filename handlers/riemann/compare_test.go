@@ -124,6 +124,9 @@ func checkMsg(t tester, m *Msg, b []byte) {
 	if m.HasQuery != (want.Query != nil) || string(m.Query) != want.GetQuery().GetString_() {
 		t.Errorf("query: view %v %q, protobuf %v", m.HasQuery, m.Query, want.Query)
 	}
+	if Asks(b) != m.HasQuery {
+		t.Errorf("asks: %v; has a query: %v", !m.HasQuery, m.HasQuery)
+	}
 	if m.HasOK != (want.Ok != nil) || m.OK != want.GetOk() {
 		t.Errorf("ok: view %v %v, protobuf %v", m.HasOK, m.OK, want.Ok)
 	}

@@ -61,6 +61,22 @@ func (m *Msg) ParseMore(frame []byte, maxEvent int) error {
 	return err
 }
 
+// Asks reports whether a frame has a query, as far as that can be told without looking into
+// its events; of a frame that is no Msg, what stands in front of the mistake counts.
+func Asks(frame []byte) bool {
+	for i := 0; i < len(frame); {
+		tag, _, next := nextField(frame, i)
+		if next < 0 {
+			return false
+		}
+		if tag == tagQuery {
+			return true
+		}
+		i = next
+	}
+	return false
+}
+
 // Whole reports whether all events of the frame are viewed at once.
 func (m *Msg) Whole() bool { return m.rest == len(m.frame) }
 
