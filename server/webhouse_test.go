@@ -98,7 +98,7 @@ func (h *webHouse) serve(t *testing.T, cfg loop.Config, poolSize int) {
 		if l := group.Ledger(); !l.Balanced() {
 			t.Errorf("the ledger is not balanced: %+v", l)
 		}
-		h.await(t, "an exchange is without result", func() bool { return h.results.Load() == h.stat("http requests") })
+		h.await(t, "an exchange is without result", func() bool { return h.Observe == nil || h.results.Load() == h.stat("http requests") })
 	})
 }
 
@@ -119,13 +119,22 @@ func (h *webHouse) await(t *testing.T, why string, ok func() bool) {
 	}
 }
 
-// webKinds runs a test with handlers, with several loops, and on the loop.
+// webKinds runs a test with handlers, with several loops, on the loop, and where all is
+// tried on the loop first.
 func webKinds(t *testing.T, handler fasthttp.RequestHandler, test func(t *testing.T, h *webHouse)) {
 	for _, kind := range []struct {
 		name            string
 		loops, handlers int
-	}{{"1 loop, 2 handlers", 1, 2}, {"2 loops, 2 handlers", 2, 2}, {"on the loop", 1, 0}} {
-		t.Run(kind.name, func(t *testing.T) { test(t, openWeb(t, kind.loops, kind.handlers, handler, nil)) })
+		change          func(*web.HTTP, *loop.Config)
+	}{
+		{"1 loop, 2 handlers", 1, 2, nil},
+		{"2 loops, 2 handlers", 2, 2, nil},
+		{"on the loop", 1, 0, nil},
+		{"brief", 1, 2, func(h *web.HTTP, _ *loop.Config) {
+			h.Brief, h.Observe = func([]byte) bool { return true }, nil
+		}},
+	} {
+		t.Run(kind.name, func(t *testing.T) { test(t, openWeb(t, kind.loops, kind.handlers, handler, kind.change)) })
 	}
 }
 

@@ -2,7 +2,7 @@ package web
 
 import (
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,7 +34,8 @@ type API struct {
 	// Pipelines describes the way of a request through the server, in lines.
 	Pipelines func() string
 
-	sorting atomic.Int64 // bytes of events that are being sorted
+	sorters   sorters
+	gathering sync.Mutex // held by the request that gathers Numbers
 }
 
 // route is an endpoint.

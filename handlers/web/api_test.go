@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/valyala/fasthttp"
 	"google.golang.org/protobuf/proto"
 
 	"darboux/handlers/riemann/pb"
@@ -158,12 +161,69 @@ func TestSortedReplyOverItsLimit(t *testing.T) {
 	if resp, _ := l.get(indexed("true", "sort=host&limit=2")); resp.StatusCode != 200 {
 		t.Errorf("status %d for a smaller limit", resp.StatusCode)
 	}
-	if n := api.sorting.Load(); n != 0 {
+	if n := api.sorters.held.Load(); n != 0 || len(api.sorters.gathering) > 0 {
 		t.Errorf("%d bytes are held by sorted replies that are over", n)
 	}
-	api.sorting.Store(SortingSize)
-	if resp, body := l.get(indexed("true", "sort=host&limit=2")); resp.StatusCode != 503 {
+	api.sorters.held.Store(SortingSize + 1)
+	if resp, body := l.get(indexed("true", "sort=host&limit=2")); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("status %d, %q while others sort", resp.StatusCode, body)
+	}
+}
+
+// When more replies are sorted at a time than there is room for, the eldest come to their
+// end: not all are refused.
+func TestSortedRepliesGiveWay(t *testing.T) {
+	api := testAPI()
+	api.MaxReply.Value = 16 << 20
+	var calls time.Duration
+	api.Elapsed = func() time.Duration { calls++; return calls * sliceTime / 4 } // so each slice is short
+	var lines strings.Builder
+	const events, size, sorters = 4000, 900, 16
+	for i := range events {
+		fmt.Fprintf(&lines, `{"host":"h%d","metric":%d,"description":"%s"}`+"\n", i, i, strings.Repeat("d", size))
+		if i%200 == 199 {
+			put(t, newLine(t, testHTTP(api.Handler())), lines.String())
+			lines.Reset()
+		}
+	}
+	var sources []Sliced
+	for range sorters {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetRequestURI("/index?sort=-metric&limit=10000")
+		api.index(&ctx)
+		sources = append(sources, ctx.Response.BodyStream().(Sliced))
+	}
+	ends := make([]error, sorters)
+	bytes := make([]int, sorters)
+	for left := sorters; left > 0; {
+		for i, s := range sources {
+			if ends[i] != nil {
+				continue
+			}
+			piece, err := s.Slice(nil, 64<<10)
+			bytes[i] += len(piece)
+			if ends[i] = err; err != nil {
+				left--
+				if err := s.(io.Closer).Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if held, most := api.sorters.held.Load(), int64(SortingSize+sorters*(foundBytes+2*size)); held > most {
+			t.Fatalf("%d bytes are held; want at most %d", held, most)
+		}
+	}
+	whole := 0
+	for i, err := range ends {
+		if err == io.EOF && bytes[i] > events*size {
+			whole++
+		}
+	}
+	if want := SortingSize / (events * (size + 300)); ends[0] != io.EOF || whole < want || whole == sorters {
+		t.Errorf("%d of %d came to their end, the first by %v; want at least %d, and not all", whole, sorters, ends[0], want)
+	}
+	if n := api.sorters.held.Load(); n != 0 || len(api.sorters.gathering) > 0 {
+		t.Errorf("%d bytes and %d replies are left", n, len(api.sorters.gathering))
 	}
 }
 

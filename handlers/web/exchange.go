@@ -77,6 +77,9 @@ func (x *exchange) reset() {
 func (x *exchange) fail(status int, err error) {
 	x.ctx.Response.Reset() // which closes the body's source, if there is one
 	Fail(&x.ctx, status, err.Error())
+	if status == fasthttp.StatusServiceUnavailable {
+		x.ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "1") // what is short is given back soon
+	}
 }
 
 // Fail answers with an error as plain text.
@@ -111,7 +114,6 @@ func (x *exchange) respond(w *worker, b *frame.Burst) (reusable bool) {
 	if !w.enter(b.Home) {
 		w.tally[noProducer]++
 		x.fail(fasthttp.StatusServiceUnavailable, fmt.Errorf("as many replies are being made as there may be at a time: %s %d", w.Producers.Flag, w.Producers.Value))
-		x.ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "1")
 		return x.atHand(w, b)
 	}
 	b.Kept = newProduced(x, b)

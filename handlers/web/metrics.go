@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"io"
 	"strings"
 
@@ -86,16 +87,30 @@ func (a *API) metrics(ctx *fasthttp.RequestCtx) {
 	format := expfmt.NewFormat(expfmt.TypeTextPlain)
 	ctx.SetContentType(string(format))
 	Write(ctx, -1, func(w io.Writer) error {
-		families, err := a.Numbers.Gather()
+		text, err := a.gather(format)
 		if err != nil {
 			return err
 		}
-		encoder := expfmt.NewEncoder(w, format)
-		for _, f := range families {
-			if err := encoder.Encode(f); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err = w.Write(text)
+		return err
 	})
+}
+
+// gather returns all numbers as text. One request does it at a time: as many as there are
+// body writers would take many times their memory, and the processors.
+func (a *API) gather(format expfmt.Format) ([]byte, error) {
+	a.gathering.Lock()
+	defer a.gathering.Unlock()
+	families, err := a.Numbers.Gather()
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	encoder := expfmt.NewEncoder(&text, format)
+	for _, f := range families {
+		if err := encoder.Encode(f); err != nil {
+			return nil, err
+		}
+	}
+	return text.Bytes(), nil
 }

@@ -17,7 +17,8 @@ type sorting struct {
 	*search
 	out    writer
 	top    topEvents
-	held   int // bytes of the events held
+	held   int  // bytes of the events held
+	begun  bool // it is among the API's sorters
 	sorted bool
 	sent   int // of them
 }
@@ -25,10 +26,11 @@ type sorting struct {
 // next implements body.
 func (s *sorting) next(dst []byte, limit int) ([]byte, error) {
 	if !s.sorted {
-		done, err := s.slice(func() bool { return false }, s.take)
+		done, err := s.gather()
 		if err != nil || !done {
 			return dst, err
 		}
+		s.api.sorters.leave(s)
 		s.top.first(s.want.falling)
 		s.sorted = true
 		s.out.form, s.out.json.fields = s.want.form, s.want.fields
@@ -40,6 +42,22 @@ func (s *sorting) next(dst []byte, limit int) ([]byte, error) {
 		return s.out.end(dst), io.EOF
 	}
 	return dst, nil
+}
+
+// gather looks for events, unless others have to give room first.
+func (s *sorting) gather() (done bool, err error) {
+	all := &s.api.sorters
+	if !s.begun {
+		s.begun = true
+		all.enter(s)
+	}
+	switch {
+	case !all.full():
+		return s.slice(all.full, s.take)
+	case all.youngest(s):
+		return false, &StatusError{fasthttp.StatusServiceUnavailable, "too much is being sorted at a time; ask again, or for less"}
+	}
+	return false, nil
 }
 
 // take keeps an event if it is among the first.
@@ -58,9 +76,6 @@ func (s *sorting) take(event []byte) error {
 		s.hold(len(event) + sizeOfSorted)
 		heap.Push(&s.top, sortedEvent{k.clone(), bytes.Clone(event)})
 	}
-	if s.api.sorting.Load() > SortingSize {
-		return &StatusError{fasthttp.StatusServiceUnavailable, "too much is being sorted at a time; ask again, or for less"}
-	}
 	if s.held > s.api.MaxReply.Value {
 		return &StatusError{fasthttp.StatusBadRequest, "the events to be sorted have more bytes than " + s.api.MaxReply.Flag + " allows: lower the limit"}
 	}
@@ -68,8 +83,8 @@ func (s *sorting) take(event []byte) error {
 }
 
 const (
-	// SortingSize is the most bytes that all replies that are being sorted may hold
-	// together.
+	// SortingSize is about the most bytes that all replies that are being sorted may hold
+	// together: beyond it the youngest is refused.
 	SortingSize = 32 << 20
 	// sizeOfSorted is what an event takes beside its bytes: its key, and its place.
 	sizeOfSorted = 128
@@ -77,11 +92,12 @@ const (
 
 func (s *sorting) hold(n int) {
 	s.held += n
-	s.api.sorting.Add(int64(n))
+	s.api.sorters.held.Add(int64(n))
 }
 
 // Close implements io.Closer: what is held is let go of.
 func (s *sorting) Close() error {
+	s.api.sorters.leave(s)
 	s.hold(-s.held)
 	return nil
 }
