@@ -162,9 +162,9 @@ func (a *Access) allowReading(ctx *fasthttp.RequestCtx) {
 }
 
 // preflight answers what a browser asks before it lets a page read.
-func (a *Access) preflight(ctx *fasthttp.RequestCtx) {
+func (a *Access) preflight(ctx *fasthttp.RequestCtx, m methods) {
 	a.allowReading(ctx)
-	ctx.Response.Header.Set(fasthttp.HeaderAccessControlAllowMethods, "GET, HEAD")
+	ctx.Response.Header.Set(fasthttp.HeaderAccessControlAllowMethods, m.String())
 	ctx.Response.Header.Set(fasthttp.HeaderAccessControlAllowHeaders, fasthttp.HeaderAuthorization)
 	ctx.Response.Header.Set(fasthttp.HeaderAccessControlMaxAge, "600")
 }

@@ -53,6 +53,11 @@ func TestAccess(t *testing.T) {
 		{"write from elsewhere", "", other, with("POST", "/events", "{}"), 200},
 		{"a foreign page reads", "", local, asked("/index", "Origin: http://dash.example"), 200},
 
+		{"a foreign page reads by a form", "", local, with("POST", "/index", "query=true", formType, "Origin: http://dash.example"), 200},
+		{"a rebound name reads by a form", "", local, with("POST", "/index", "query=true", formType, "Host: evil.example"), 403},
+		{"read by a form while only reading has a token", "r", other, with("POST", "/index", "query=true", formType, auth(readToken)), 200},
+		{"read by a form without its token", "r", local, with("POST", "/index", "query=true", formType), 401},
+
 		{"read without its token", "r", local, asked("/index"), 401},
 		{"metrics without the token", "r", local, asked("/metrics"), 401},
 		{"read with a wrong token", "r", local, asked("/index", auth("wrong-token-0123456789")), 401},

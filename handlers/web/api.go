@@ -51,9 +51,10 @@ const pprofPath = "/debug/pprof/"
 // Handler returns the handler of all endpoints.
 func (a *API) Handler() fasthttp.RequestHandler {
 	reading := methods{"GET", "HEAD", "OPTIONS"}
+	asking := methods{"GET", "HEAD", "POST", "OPTIONS"} // a query may be too long for a head
 	routes := map[string]*route{
-		"/index":           {toRead, reading, a.index},
-		"/index/":          {toRead, reading, a.index},
+		"/index":           {toRead, asking, a.index},
+		"/index/":          {toRead, asking, a.index},
 		"/events":          {toWrite, methods{"PUT", "POST", "OPTIONS"}, a.events},
 		"/metrics":         {toRead, reading, a.metrics},
 		"/healthz":         {toAsk, reading, healthz},
@@ -104,7 +105,7 @@ func (a *API) serve(ctx *fasthttp.RequestCtx, r *route) {
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 		ctx.Response.Header.Set(fasthttp.HeaderAllow, r.methods.String())
 		if r.need == toRead {
-			a.Access.preflight(ctx)
+			a.Access.preflight(ctx, r.methods)
 		}
 		return
 	case r.need == toRead:
@@ -145,6 +146,10 @@ func (a *API) readyz(ctx *fasthttp.RequestCtx) {
 }
 
 func (a *API) pipelines(ctx *fasthttp.RequestCtx) {
+	if _, err := readParameters(ctx); err != nil {
+		failParameters(ctx, err)
+		return
+	}
 	ctx.SetContentType(plainText)
 	ctx.SetBodyString(a.Pipelines())
 }

@@ -79,7 +79,7 @@ func TestIndexParametersAreChecked(t *testing.T) {
 	l := newLine(t, testHTTP(testAPI().Handler()))
 	for _, row := range []struct{ more, want string }{
 		{"query=host+%3D", "parse error"}, {"format=xml", "jsonl, json or protobuf"}, {"limit=0", "from 1"}, {"limit=many", `"many"`},
-		{"sort=host", "goes with a limit"}, {"sort=host&limit=10001", "at most 10000"}, {"fields=host&format=protobuf", "jsonl or json"}, {"subscribe=true", "subscribe"},
+		{"sort=host", "goes with a limit"}, {"sort=host&limit=10001", "at most 10000"}, {"fields=host&format=protobuf", "jsonl or json"},
 	} {
 		if resp, body := l.get(asked("/index?" + row.more)); resp.StatusCode != 400 || !strings.Contains(body, row.want) {
 			t.Errorf("%s: status %d, %q; want 400 and %q", row.more, resp.StatusCode, body, row.want)
@@ -422,7 +422,7 @@ func TestPathsAndMethods(t *testing.T) {
 		method, target string
 		status         int
 	}{
-		{"GET", "/", 404}, {"GET", "/nothing", 404}, {"GET", "/events", 405}, {"DELETE", "/index", 405}, {"POST", "/index", 405},
+		{"GET", "/", 404}, {"GET", "/nothing", 404}, {"GET", "/events", 405}, {"DELETE", "/index", 405}, {"PUT", "/index", 405}, {"POST", "/index", 200}, {"POST", "/metrics", 405},
 		{"PUT", "/healthz", 405}, {"HEAD", "/index", 200}, {"HEAD", "/healthz", 200}, {"OPTIONS", "/events", 204},
 		{"GET", "/debug/pprof/nothing", 404}, {"GET", "/debug/pprof/profile?seconds=0", 400}, {"GET", "/debug/pprof/profile?seconds=121", 400},
 		{"GET", "/debug/pprof/", 200}, {"GET", "/debug/pprof/cmdline", 200}, {"GET", "/debug/pprof/goroutine?debug=1", 200}, {"GET", "/debug/pprof/heap?gc=1", 200},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -13,17 +12,20 @@ import (
 
 // events takes events: a Msg, or JSON, one a line, with one result a line.
 func (a *API) events(ctx *fasthttp.RequestCtx) {
+	if err := (parameters{}).take(ctx.URI().QueryString(), ctx.QueryArgs, nil); err != nil {
+		failParameters(ctx, err)
+		return
+	}
 	ctx.SetContentType("application/x-ndjson")
-	if isProtobuf(string(ctx.Request.Header.ContentType())) {
+	if isProtobuf(mediaType(ctx)) {
 		a.takeMsg(ctx)
 		return
 	}
 	ctx.Response.SetBodyStream(&lines{api: a, ctx: ctx, rest: ctx.Request.Body()}, -1)
 }
 
-func isProtobuf(contentType string) bool {
-	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	switch strings.TrimSpace(kind) {
+func isProtobuf(mediaType string) bool {
+	switch mediaType {
 	case "application/x-protobuf", "application/protobuf", "application/vnd.google.protobuf", "application/octet-stream":
 		return true
 	}

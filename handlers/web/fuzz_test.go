@@ -22,6 +22,7 @@ func FuzzReplies(f *testing.F) {
 		with("POST", "/events", "", "Transfer-Encoding: chunked") + "2\r\n{}\r\n0\r\nA: b\r\n\r\n" + asked("/nothing"),
 		"GET /index HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + asked("/", "Host: [::1"),
 		asked("/", "Trailer: Content-Length"), asked("http://h:x/"), with("HEAD", "/", "", "Host: h:x"), "GET * HTTP/1.1\r\nHost: h\r\n\r\n",
+		with("POST", "/index", "query=true&limit=1", formType) + with("POST", "/index", "a&a=%zz&=", formType) + asked("/index?a=b&c"),
 		asked("/index?query=%28"), asked("/index", "Authorization: Bearer x", "Origin: null"), "\x16\x03\x01",
 	} {
 		f.Add([]byte(seed))

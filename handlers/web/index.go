@@ -39,7 +39,7 @@ var forms = map[string]*form{
 func (a *API) index(ctx *fasthttp.RequestCtx) {
 	want, err := a.readWish(ctx)
 	if err != nil {
-		Fail(ctx, fasthttp.StatusBadRequest, err.Error())
+		failParameters(ctx, err)
 		return
 	}
 	s := &search{Query: want.query, api: a, want: want}

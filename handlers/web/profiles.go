@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -21,10 +22,9 @@ const mostProfileSeconds = 120
 // profiles answers with the runtime's profiles, as go tool pprof asks for them.
 func profiles(ctx *fasthttp.RequestCtx) {
 	name := strings.TrimPrefix(string(ctx.Path()), pprofPath)
-	q := ctx.QueryArgs()
-	seconds, err := profileSeconds(q)
+	want, err := readProfileWish(ctx)
 	if err != nil {
-		Fail(ctx, fasthttp.StatusBadRequest, err.Error())
+		failParameters(ctx, err)
 		return
 	}
 	ctx.SetContentType("application/octet-stream")
@@ -36,24 +36,36 @@ func profiles(ctx *fasthttp.RequestCtx) {
 		ctx.SetContentType(plainText)
 		ctx.SetBodyString(strings.Join(os.Args, "\x00"))
 	case "profile":
-		Write(ctx, -1, func(w io.Writer) error { return over(w, seconds, pprof.StartCPUProfile, pprof.StopCPUProfile) })
+		Write(ctx, -1, func(w io.Writer) error { return over(w, want.length, pprof.StartCPUProfile, pprof.StopCPUProfile) })
 	case "trace":
-		Write(ctx, -1, func(w io.Writer) error { return over(w, seconds, trace.Start, trace.Stop) })
+		Write(ctx, -1, func(w io.Writer) error { return over(w, want.length, trace.Start, trace.Stop) })
 	default:
-		writeProfile(ctx, name, q.GetUintOrZero("debug"), flagged(q, "gc"))
+		writeProfile(ctx, name, want.form, want.collect)
 	}
 }
 
-func profileSeconds(q *fasthttp.Args) (time.Duration, error) {
-	text := string(q.Peek("seconds"))
-	if text == "" {
-		text = "30"
+// profileWish is how a profile is wanted.
+type profileWish struct {
+	length  time.Duration // over which it is gathered
+	form    int           // 0 is as go tool pprof reads it, a larger one text
+	collect bool          // garbage first
+}
+
+func readProfileWish(ctx *fasthttp.RequestCtx) (w profileWish, err error) {
+	p, err := readParameters(ctx, "seconds", "debug", "gc")
+	if err != nil {
+		return w, err
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > mostProfileSeconds {
-		return 0, fmt.Errorf("seconds %q: must be a whole number from 1 to %d", text, mostProfileSeconds)
+	seconds, err := strconv.Atoi(cmp.Or(p["seconds"], "30"))
+	if err != nil || seconds < 1 || seconds > mostProfileSeconds {
+		return w, fmt.Errorf("seconds %.60q: must be a whole number from 1 to %d", p["seconds"], mostProfileSeconds)
 	}
-	return time.Duration(n) * time.Second, nil
+	w.length = time.Duration(seconds) * time.Second
+	if w.form, err = strconv.Atoi(cmp.Or(p["debug"], "0")); err != nil || w.form < 0 {
+		return w, fmt.Errorf("debug %.60q: must be a whole number from 0", p["debug"])
+	}
+	w.collect, err = p.flag("gc")
+	return w, err
 }
 
 func profileList() string {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -28,73 +29,62 @@ type wish struct {
 
 // readWish reads the parameters of a request. Errors name parameter and value.
 func (a *API) readWish(ctx *fasthttp.RequestCtx) (w wish, err error) {
-	q := ctx.QueryArgs()
-	text := q.Peek("query")
-	if len(text) == 0 {
-		text = []byte("true")
-	}
-	if w.query, err = a.compile(text); err != nil {
+	p, err := readParameters(ctx, "query", "format", "limit", "sort", "fields", "explain")
+	if err != nil {
 		return w, err
 	}
-	name := string(q.Peek("format"))
-	if name == "" {
-		name = "jsonl"
+	if w.query, err = a.compile(cmp.Or(p["query"], "true")); err != nil {
+		return w, err
 	}
+	name := cmp.Or(p["format"], "jsonl")
 	if w.form = forms[name]; w.form == nil {
-		return w, fmt.Errorf("format %q: must be jsonl, json or protobuf", name)
+		return w, fmt.Errorf("format %.60q: must be jsonl, json or protobuf", name)
 	}
-	if w.limit, err = readLimit(q); err != nil {
+	if w.limit, err = readLimit(p["limit"]); err != nil {
 		return w, err
 	}
-	if w.sort = string(q.Peek("sort")); w.sort != "" {
+	if w.sort = p["sort"]; w.sort != "" {
 		w.sort, w.falling = strings.CutPrefix(w.sort, "-")
 	}
-	if names := q.Peek("fields"); len(names) > 0 {
+	if names := p["fields"]; names != "" {
 		w.fields = fields{}
-		for name := range strings.SplitSeq(string(names), ",") {
+		for name := range strings.SplitSeq(names, ",") {
 			w.fields[strings.TrimSpace(name)] = true
 		}
 	}
-	w.explain = flagged(q, "explain")
-	if flagged(q, "subscribe") {
-		return w, errors.New("subscribe: a plain request gets what there is, and no more")
+	if w.explain, err = p.flag("explain"); err != nil {
+		return w, err
 	}
 	return w, w.check()
 }
 
 // compile finds the compiled form of a query, which counts as asked.
-func (a *API) compile(text []byte) (*query.Query, error) {
+func (a *API) compile(text string) (*query.Query, error) {
 	var tally querylog.Tally
 	defer a.QueryLog.Add(&tally)
 	tally[querylog.Asked]++
-	q, err := a.Queries.Get(text)
+	q, err := a.Queries.Get([]byte(text))
 	if err != nil {
 		tally[querylog.Unparsed]++
 	}
 	return q, err
 }
 
-func readLimit(q *fasthttp.Args) (int, error) {
-	text := string(q.Peek("limit"))
+func readLimit(text string) (int, error) {
 	if text == "" {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("limit %q: must be a whole number from 1", text)
+		return 0, fmt.Errorf("limit %.60q: must be a whole number from 1", text)
 	}
 	return n, nil
-}
-
-// flagged reports whether a parameter is given and not false.
-func flagged(q *fasthttp.Args, name string) bool {
-	return q.Has(name) && string(q.Peek(name)) != "false" && string(q.Peek(name)) != "0"
 }
 
 func (w *wish) check() error {
 	switch {
 	case w.sort != "" && w.limit == 0:
-		return fmt.Errorf("sort %q: goes with a limit, up to %d", w.sort, mostSorted)
+		return fmt.Errorf("sort %.60q: goes with a limit, up to %d", w.sort, mostSorted)
 	case w.sort != "" && w.limit > mostSorted:
 		return fmt.Errorf("limit %d: must be at most %d with sort", w.limit, mostSorted)
 	case w.fields != nil && w.form.name == "protobuf":
