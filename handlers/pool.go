@@ -7,9 +7,9 @@ import (
 	"darboux/frame"
 )
 
-// Pool is the handler goroutines. Each takes a fresh burst first and one that
-// yielded after it, so that a long query neither stops others nor is stopped by
-// them.
+// Pool is the handler goroutines. Each takes a fresh burst first and one after it that
+// yielded, or goes on in the middle of a reply, so that long queries and replies neither
+// stop others nor are stopped by them.
 type Pool struct {
 	ring    *frame.Ring[*frame.Burst]
 	yielded *frame.Ring[*frame.Burst]
@@ -46,8 +46,8 @@ func (p *Pool) Close() {
 // run is one handler.
 func (p *Pool) run(workers []frame.Worker) {
 	for {
-		fresh := p.takeFrom(p.ring, workers)
-		if p.takeFrom(p.yielded, workers) || fresh {
+		fresh := p.takeFresh(workers)
+		if p.takeYielded(workers) || fresh {
 			continue
 		}
 		p.parked.Add(1)
@@ -60,14 +60,33 @@ func (p *Pool) run(workers []frame.Worker) {
 // idle reports whether there is nothing to do.
 func (p *Pool) idle() bool { return p.ring.Empty() && p.yielded.Empty() }
 
-// takeFrom works one burst of a ring, if there is one. Who finds more than one
-// passes the wake on.
-func (p *Pool) takeFrom(ring *frame.Ring[*frame.Burst], workers []frame.Worker) bool {
-	b, ok := ring.Pop()
+// takeFresh works one fresh burst, if there is one. What is in front of it, in the middle
+// of a frame, goes on among those that yielded. Who leaves something passes the wake on.
+func (p *Pool) takeFresh(workers []frame.Worker) bool {
+	for {
+		b, ok := p.ring.Pop()
+		if !ok {
+			return false
+		}
+		if b.Kept != nil {
+			p.takeUp(b)
+			continue
+		}
+		if !p.idle() {
+			p.ring.Wake()
+		}
+		p.work(b, workers[b.Kind])
+		return true
+	}
+}
+
+// takeYielded works one slice of a burst that yielded, if there is one.
+func (p *Pool) takeYielded(workers []frame.Worker) bool {
+	b, ok := p.yielded.Pop()
 	if !ok {
 		return false
 	}
-	if !ring.Empty() {
+	if !p.yielded.Empty() {
 		p.ring.Wake()
 	}
 	p.work(b, workers[b.Kind])

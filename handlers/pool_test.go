@@ -58,6 +58,31 @@ func TestAFreshBurstFirstAndOneYieldedAfterIt(t *testing.T) {
 	}
 }
 
+// keptByScript is what is kept of a burst in the middle of a frame.
+type keptByScript struct{}
+
+func (keptByScript) Release() {}
+
+// A burst that goes on in the middle of a reply, because its reader has taken what there
+// was, is no fresh one: it has its turn among those that yielded.
+func TestABurstThatGoesOnIsNotFresh(t *testing.T) {
+	w := &scriptWorker{block: make(chan struct{})}
+	close(w.block)
+	ring := frame.NewRing[*frame.Burst](8)
+	home := homeRing{make(chan *frame.Burst, 5)}
+	for i, kept := range []frame.Kept{keptByScript{}, keptByScript{}, nil, nil, keptByScript{}} {
+		ring.Push(&frame.Burst{Owner: i, Home: home, Kept: kept})
+	}
+	p := NewPool(1, ring, []*frame.Protocol{{NewWorker: func() frame.Worker { return w }}})
+	for range 5 {
+		<-home.back
+	}
+	p.Close()
+	if got, want := fmt.Sprint(w.order), "[2 0 3 1 4]"; got != want {
+		t.Errorf("worked in the order %v; want %v", got, want)
+	}
+}
+
 func TestEveryBurstComesBackOnce(t *testing.T) {
 	w := &scriptWorker{yields: map[int]int{}, block: make(chan struct{})}
 	for i := range 50 {
