@@ -11,9 +11,10 @@ func (l *Loop) onBell() {
 	l.takeTurn()
 }
 
-// takeBursts takes in what the handlers gave back.
+// takeBursts takes in what the handlers have given back by now. What they give back
+// meanwhile rings again, and comes when others had their turn.
 func (l *Loop) takeBursts() {
-	for {
+	for range l.back.Len() {
 		b, ok := l.back.Pop()
 		if !ok {
 			return

@@ -79,11 +79,15 @@ func (l *Loop) takeCredit(c *Conn) bool {
 	if l.cfg.Ring == nil {
 		return true
 	}
+	where := forCredit
+	if c.burst != nil && c.burst.Kept != nil {
+		where = forPiece
+	}
 	if l.credits == 0 {
-		l.enqueue(forCredit, c)
+		l.enqueue(where, c)
 		return false
 	}
-	l.dequeue(forCredit, c)
+	l.dequeue(where, c)
 	l.credits--
 	return true
 }
@@ -199,10 +203,19 @@ func (l *Loop) takeBack(b *frame.Burst) {
 	}
 }
 
-// passCredits lets those go on that wait for a credit.
+// passCredits lets those go on that wait for a credit: one with a fresh burst and one in the
+// middle of a reply in turns, so that a small request doesn't wait for a piece of each of
+// the long replies.
 func (l *Loop) passCredits() {
 	for l.credits > 0 {
-		c := l.first(forCredit)
+		first, second := forCredit, forPiece
+		if l.piece = !l.piece; l.piece {
+			first, second = second, first
+		}
+		c := l.first(first)
+		if c == nil {
+			c = l.first(second)
+		}
 		if c == nil {
 			return
 		}

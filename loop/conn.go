@@ -39,6 +39,7 @@ type line uint8
 
 const (
 	forCredit  line = iota // a burst is ready, all credits are out
+	forPiece               // likewise, and it goes on in the middle of a reply
 	forMemory              // more could be read, memory is used up
 	forReserve             // a frame larger than the connection's budget has begun
 	forTurn                // a burst worked on the loop goes on when others had their turn

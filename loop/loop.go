@@ -30,6 +30,7 @@ type Loop struct {
 
 	back    *frame.Ring[*frame.Burst] // bursts given back; as long as there are credits
 	credits int
+	piece   bool // a credit given back goes to the middle of a reply next, not to a fresh burst
 	spare   []*frame.Burst
 	buffers buffers
 	scratch []byte // what is read goes here first, so that idle connections hold nothing

@@ -181,17 +181,18 @@ func (s *swarm) step() {
 	}
 }
 
-// inLine lets something happen in which nobody may take a credit in front of who waits for
-// one longest, and none may lie about while somebody waits.
+// inLine lets something happen in which nobody may take a credit in front of those who wait
+// for one longest, and none may lie about while somebody waits.
 func (s *swarm) inLine(happens func()) {
-	line, pushed := &s.loop.lines[forCredit], s.loop.tally.get(burstsPushed)
-	first := line.Front()
+	fresh, pieces := &s.loop.lines[forCredit], &s.loop.lines[forPiece]
+	firstFresh, firstPiece, pushed := fresh.Front(), pieces.Front(), s.loop.tally.get(burstsPushed)
 	happens()
-	if first != nil && line.Front() == first && s.loop.tally.get(burstsPushed) > pushed {
-		s.t.Fatalf("a credit was taken past %d connections in line", line.Len())
+	waiting := fresh.Len() + pieces.Len()
+	if (firstFresh != nil || firstPiece != nil) && fresh.Front() == firstFresh && pieces.Front() == firstPiece && s.loop.tally.get(burstsPushed) > pushed {
+		s.t.Fatalf("a credit was taken past %d connections in line", waiting)
 	}
-	if s.loop.credits > 0 && line.Len() > 0 {
-		s.t.Fatalf("%d connections wait for a credit, and there are %d", line.Len(), s.loop.credits)
+	if s.loop.credits > 0 && waiting > 0 {
+		s.t.Fatalf("%d connections wait for a credit, and there are %d", waiting, s.loop.credits)
 	}
 }
 
