@@ -12,6 +12,9 @@ type Home interface {
 	// GiveBack takes the burst back. Any goroutine may call it, for a burst
 	// that it owns; there is always room.
 	GiveBack(b *Burst)
+	// Awaited reports whether others wait for what a burst that is out holds: then one
+	// that yielded is better given back. Any goroutine may call it.
+	Awaited() bool
 }
 
 // Taker takes a burst up again that was Waiting: the pool, or the loop that works its

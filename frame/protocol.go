@@ -13,7 +13,7 @@ const (
 	// is taken up again when there is room.
 	Blocked
 	// Yielded: one slice of a long frame is worked; others go first, then the
-	// burst is taken up again.
+	// burst is taken up again, perhaps after its loop had it.
 	Yielded
 	// Waiting: the rest of the reply comes from elsewhere. The Worker has handed the
 	// burst to whoever makes it, who calls Resume when there is more or the burst is

@@ -51,6 +51,9 @@ func (s *scans) GiveBack(b *frame.Burst) {
 	s.ring.Push(b)
 }
 
+// Awaited says that nobody waits.
+func (s *scans) Awaited() bool { return false }
+
 // end lets the scans that are under way end, and the handlers.
 func (s *scans) end() {
 	s.ended.Store(true)
@@ -72,6 +75,8 @@ func (w gatedWorker) Work(b *frame.Burst) frame.Status {
 type bystander struct{ back chan *frame.Burst }
 
 func (h *bystander) GiveBack(b *frame.Burst) { h.back <- b }
+
+func (h *bystander) Awaited() bool { return false }
 
 // turn is a handler that has taken a burst and waits to be let go.
 type turn struct {

@@ -93,19 +93,24 @@ func (p *Pool) takeYielded(workers []frame.Worker) bool {
 	return true
 }
 
-// work works a burst until its worker lets go of it.
+// work works a burst until its worker lets go of it. One that yielded stays here, unless
+// other connections of its loop wait for its slot.
 func (p *Pool) work(b *frame.Burst, w frame.Worker) {
 	b.Taker = p
 	p.worked.Add(1)
-	switch status := w.Work(b); status {
-	case frame.Waiting: // from here on it is whoever's the worker gave it to
-	case frame.Yielded:
-		p.yields.Add(1)
-		p.takeUp(b)
-	default:
-		b.Status = status
-		b.Home.GiveBack(b) // from here on it is its loop's
+	status := w.Work(b)
+	if status == frame.Waiting {
+		return // from here on it is whoever's the worker gave it to
 	}
+	if status == frame.Yielded {
+		p.yields.Add(1)
+		if !b.Home.Awaited() {
+			p.takeUp(b)
+			return
+		}
+	}
+	b.Status = status
+	b.Home.GiveBack(b) // from here on it is its loop's
 }
 
 // TakeUp takes a burst up again that was Waiting, and wakes a handler for it. Any

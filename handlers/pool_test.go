@@ -30,14 +30,19 @@ func (w *scriptWorker) Work(b *frame.Burst) frame.Status {
 }
 
 // homeRing takes bursts back.
-type homeRing struct{ back chan *frame.Burst }
+type homeRing struct {
+	back    chan *frame.Burst
+	awaited bool // others wait for what its bursts hold
+}
 
 func (h homeRing) GiveBack(b *frame.Burst) { h.back <- b }
+
+func (h homeRing) Awaited() bool { return h.awaited }
 
 func runPool(handlers int, w *scriptWorker, bursts int) (*Pool, homeRing) {
 	ring := frame.NewRing[*frame.Burst](64)
 	p := NewPool(handlers, ring, []*frame.Protocol{{NewWorker: func() frame.Worker { return w }}})
-	home := homeRing{make(chan *frame.Burst, bursts)}
+	home := homeRing{back: make(chan *frame.Burst, bursts)}
 	for i := range bursts {
 		ring.Push(&frame.Burst{Owner: i, Home: home})
 	}
@@ -69,7 +74,7 @@ func TestABurstThatGoesOnIsNotFresh(t *testing.T) {
 	w := &scriptWorker{block: make(chan struct{})}
 	close(w.block)
 	ring := frame.NewRing[*frame.Burst](8)
-	home := homeRing{make(chan *frame.Burst, 5)}
+	home := homeRing{back: make(chan *frame.Burst, 5)}
 	for i, kept := range []frame.Kept{keptByScript{}, keptByScript{}, nil, nil, keptByScript{}} {
 		ring.Push(&frame.Burst{Owner: i, Home: home, Kept: kept})
 	}
@@ -80,6 +85,25 @@ func TestABurstThatGoesOnIsNotFresh(t *testing.T) {
 	p.Close()
 	if got, want := fmt.Sprint(w.order), "[2 0 3 1 4]"; got != want {
 		t.Errorf("worked in the order %v; want %v", got, want)
+	}
+}
+
+// A burst that yields goes home at once if others wait for its slot.
+func TestAYieldedBurstMakesRoom(t *testing.T) {
+	w := &scriptWorker{yields: map[int]int{0: 3}, block: make(chan struct{})}
+	close(w.block)
+	ring := frame.NewRing[*frame.Burst](2)
+	home := homeRing{back: make(chan *frame.Burst, 1), awaited: true}
+	p := NewPool(1, ring, []*frame.Protocol{{NewWorker: func() frame.Worker { return w }}})
+	var all []frame.Status
+	for b := (&frame.Burst{Home: home}); len(all) < 4; {
+		ring.Push(b)
+		b = <-home.back
+		all = append(all, b.Status)
+	}
+	p.Close()
+	if got, want := fmt.Sprint(all), fmt.Sprint([]frame.Status{frame.Yielded, frame.Yielded, frame.Yielded, frame.Done}); got != want {
+		t.Errorf("it came home with %v; want %v", got, want)
 	}
 }
 

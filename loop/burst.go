@@ -184,6 +184,9 @@ func (l *Loop) dropRoom(b *frame.Burst) {
 	b.Own = 0
 }
 
+// Awaited reports whether connections wait for a credit. Any goroutine may call it.
+func (l *Loop) Awaited() bool { return l.tally.get(waitingCredit) > 0 }
+
 // GiveBack takes a burst from a handler. Any goroutine may call it.
 func (l *Loop) GiveBack(b *frame.Burst) {
 	if !l.back.Push(b) {
@@ -241,7 +244,9 @@ func (l *Loop) landed(b *frame.Burst) *Conn {
 	}
 	if b.Status == frame.Yielded { // in the middle of a reply, so none leaves
 		c.where = suspended
-		l.waitForTurn(c)
+		if l.cfg.Ring == nil {
+			l.waitForTurn(c)
+		}
 		return c
 	}
 	l.queue(c, b.TakeReply())

@@ -53,7 +53,7 @@ const (
 	none      whereabouts = iota // there is no burst
 	out                          // with the handlers, holding a credit
 	blocked                      // here, with frames left, until the window has room
-	suspended                    // here, in the middle of a frame that is worked on the loop in slices
+	suspended                    // here, in the middle of a frame that is worked in slices, because others go first
 )
 
 // Conn is one accepted connection. Only its loop's goroutine touches it, but for its

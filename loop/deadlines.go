@@ -50,8 +50,6 @@ func (l *Loop) onTick(now time.Time) {
 
 // publish sets the gauges that follow from the loop's own structures.
 func (l *Loop) publish() {
-	l.tally[waitingCredit].Store(int64(l.lines[forCredit].Len() + l.lines[forPiece].Len()))
-	l.tally[waitingMemory].Store(int64(l.lines[forMemory].Len() + l.lines[forReserve].Len()))
 	l.tally[buffersFree].Store(int64(l.buffers.kept))
 }
 

@@ -197,10 +197,16 @@ func (l *Loop) setPaused(c *Conn, r reasons, on bool) {
 	}
 }
 
+// lineStats are the gauges of how many wait in each line.
+var lineStats = [lines]stat{
+	forCredit: waitingCredit, forPiece: waitingCredit, forMemory: waitingMemory, forReserve: waitingMemory, forTurn: waitingTurn,
+}
+
 // enqueue puts a connection at the end of a line, if it is not in it.
 func (l *Loop) enqueue(where line, c *Conn) {
 	if c.places[where] == nil {
 		c.places[where] = l.lines[where].PushBack(c)
+		l.tally.add(lineStats[where], 1)
 	}
 }
 
@@ -209,6 +215,7 @@ func (l *Loop) dequeue(where line, c *Conn) {
 	if c.places[where] != nil {
 		l.lines[where].Remove(c.places[where])
 		c.places[where] = nil
+		l.tally.add(lineStats[where], -1)
 	}
 }
 

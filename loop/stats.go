@@ -32,6 +32,7 @@ const (
 	pausedWindow
 	waitingCredit
 	waitingMemory
+	waitingTurn
 	datagramsReceived
 	datagramsTruncated
 	datagramsDropped
@@ -67,6 +68,7 @@ var statNames = [closedFirst]struct {
 	pausedWindow:       {"pauses by window", false},
 	waitingCredit:      {"connections waiting for a credit", true},
 	waitingMemory:      {"connections waiting for memory", true},
+	waitingTurn:        {"connections waiting for a turn", true},
 	datagramsReceived:  {"datagrams received", false},
 	datagramsTruncated: {"datagrams truncated", false},
 	datagramsDropped:   {"datagrams dropped by the kernel", false},

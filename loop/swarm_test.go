@@ -285,9 +285,9 @@ func (s *swarm) handle() {
 		s.yielded = append(s.yielded[:i], s.yielded[i+1:]...)
 	}
 	b.Taker = s
-	switch status := s.worker.Work(b); status {
-	case frame.Waiting:
-	case frame.Yielded:
+	switch status := s.worker.Work(b); {
+	case status == frame.Waiting:
+	case status == frame.Yielded && !s.loop.Awaited():
 		s.yielded = append(s.yielded, b)
 	default:
 		b.Status = status

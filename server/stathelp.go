@@ -22,6 +22,7 @@ var statHelp = map[string]string{
 	"pauses by connection memory":       "Times a connection was not read because it held --conn-memory.",
 	"pauses by memory":                  "Times a connection was not read because --memory was used up.",
 	"pauses by window":                  "Times a connection was not read because it did not take its replies.",
+	"connections waiting for a turn":    "Connections in the middle of work of which their loop does a slice each round.",
 	"connections waiting for a credit":  "Connections with a burst ready for which there is no slot.",
 	"connections waiting for memory":    "Connections that wait for memory of others.",
 	"memory held bytes":                 "Bytes that connections hold of --memory without its reserve.",

@@ -45,6 +45,8 @@ func newLine(t *testing.T, h *HTTP) *line {
 
 func (l *line) GiveBack(*frame.Burst) {}
 
+func (l *line) Awaited() bool { return false }
+
 func (l *line) TakeUp(b *frame.Burst) { l.resumed <- b }
 
 // exchange sends raw requests and returns all that comes back.
