@@ -105,6 +105,7 @@ type Conn struct {
 	sending    pace
 	written    int // bytes that the kernel took, in all
 	acked      int // of them, what the peer had acknowledged when that was looked at last
+	awaited    int // of them, what it is to acknowledge before its time begins anew
 	lingerEnd  time.Time
 	discarding int // bytes that lingering still discards
 }

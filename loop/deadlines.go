@@ -8,7 +8,7 @@ import (
 // setDeadline puts a connection among those whose deadlines are looked at at each
 // tick, or takes it out.
 func (l *Loop) setDeadline(c *Conn) {
-	due := c.incomplete() || c.unsent > 0 || c.state == lingering || c.protocol.IdleTimeout > 0 && c.resting()
+	due := c.incomplete() || l.owed(c) || c.state == lingering || c.protocol.IdleTimeout > 0 && c.resting()
 	switch {
 	case due && c.watched == 0:
 		now := l.kernel.Now()
@@ -57,7 +57,10 @@ func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 	if !c.incomplete() || !c.reading() {
 		c.receiving.reset(now, l.cfg.FrameTimeout) // the clock stands still while it is we who pause
 	}
-	if c.unsent == 0 {
+	if c.unsent == 0 && l.owed(c) {
+		l.lookAcked(c)
+	}
+	if c.unsent == 0 && c.acked >= c.awaited {
 		l.resetSending(c, now)
 	}
 	if c.stalled {
@@ -82,24 +85,35 @@ func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 		l.tooSlow(c, slowFrame, l.cfg.FrameTimeout)
 	case c.sending.late(now, l.cfg.WriteTimeout, readerAhead) && l.lateReader(c, now):
 		l.tooSlow(c, slowReader, l.cfg.WriteTimeout)
+	default:
+		l.setDeadline(c)
 	}
 }
 
-// resetSending gives a reader a whole window, from what it has acknowledged by now.
+// owed reports whether the peer has still to take some of its replies, as far as is known:
+// from us, or from our kernel, whose memory is not without end either.
+func (l *Loop) owed(c *Conn) bool {
+	return c.unsent > 0 || l.cfg.WriteTimeout > 0 && c.acked < c.written
+}
+
+// resetSending gives a reader a whole window for what is with our kernel.
 func (l *Loop) resetSending(c *Conn, now time.Time) {
 	c.sending.reset(now, l.cfg.WriteTimeout)
-	if c.unsent > 0 {
-		c.acked = c.written - l.kernel.Unacked(c.fd)
-	}
+	c.awaited = c.written
 }
 
-// lateReader reports whether a reader that seems late is. What counts is what its side has
-// acknowledged: the kernel's buffer may be so large that it takes nothing for long from
-// one who reads all the time.
-func (l *Loop) lateReader(c *Conn, now time.Time) bool {
+// lookAcked looks at what the peer's side has acknowledged. This counts for the pace, not
+// what our kernel took: its buffer may be so large that it takes nothing for long from one
+// who reads all the time.
+func (l *Loop) lookAcked(c *Conn) {
 	acked := c.written - l.kernel.Unacked(c.fd)
 	c.sending.moved += acked - c.acked
 	c.acked = acked
+}
+
+// lateReader reports whether a reader that seems late is.
+func (l *Loop) lateReader(c *Conn, now time.Time) bool {
+	l.lookAcked(c)
 	return c.sending.late(now, l.cfg.WriteTimeout, readerAhead)
 }
 

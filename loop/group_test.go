@@ -306,6 +306,9 @@ func TestSlowPeersAreClosed(t *testing.T) {
 	greedy := h.dial(t)
 	go greedy.Write(bytes.Repeat(toyRequest(0, 12, 100_000), 1000))
 	h.await(t, "connections closed: write timeout", func(n int64) bool { return n == 1 })
+	modest := h.dial(t)
+	send(t, modest, toyRequest(0, 12, 1_000_000)) // our kernel takes all of it, the client's a part
+	h.await(t, "connections closed: write timeout", func(n int64) bool { return n == 2 })
 	idle := h.dial(t)
 	send(t, idle, toyRequest(7, 12, 8))
 	expect(t, idle, toyReply(7, 8))
