@@ -170,6 +170,46 @@ func TestSortedReplyOverItsLimit(t *testing.T) {
 	}
 }
 
+// Whatever a body holds, others have their turn between small parts of it.
+func TestBodiesAreTakenInSlices(t *testing.T) {
+	api := testAPI()
+	var now time.Duration
+	api.Elapsed = func() time.Duration { now += sliceTime; return now } // so each slice is as short as can be
+	api.MaxEvent.Value = 1 << 20
+	msg := &pb.Msg{}
+	for i := range 20_000 {
+		msg.Events = append(msg.Events, &pb.Event{Host: proto.String(fmt.Sprint("m", i))})
+	}
+	wire, err := proto.Marshal(msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name, contentType, body string
+		slices, entries         int // at least
+	}{
+		{"a Msg", "application/x-protobuf", string(wire), 10, 20_000},
+		{"lines", "", strings.Repeat(`{"host":"h"}`+"\n", 10_000), 10_000 / batchLines, 1},
+		{"long lines that are no events", "", strings.Repeat(`{"host":"`+strings.Repeat("x", 50_000)+"\n", 20), 10, 0},
+	} {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.Header.SetContentType(row.contentType)
+		ctx.Request.SetBodyString(row.body)
+		before := api.Store.Stats().Entries
+		api.events(&ctx)
+		source := ctx.Response.BodyStream().(Sliced)
+		slices := 0
+		for err := error(nil); err != io.EOF; slices++ {
+			if _, err = source.Slice(nil, 64<<10); err != nil && err != io.EOF {
+				t.Fatal(err)
+			}
+		}
+		if n := int(api.Store.Stats().Entries - before); slices < row.slices || n != row.entries {
+			t.Errorf("%s: %d slices, %d entries; want %d slices at least, %d entries", row.name, slices, n, row.slices, row.entries)
+		}
+	}
+}
+
 // When more replies are sorted at a time than there is room for, the eldest come to their
 // end: not all are refused.
 func TestSortedRepliesGiveWay(t *testing.T) {
@@ -238,6 +278,24 @@ func TestEventsAsJSON(t *testing.T) {
 		{`{"host":1}`, "host: must be a text, not a number"},
 		{`{"tags":"a"}`, "tags: must be an array of texts, not a text"},
 		{`{"tags":["a",1]}`, "in it is a number"},
+		{`{"tags":[null]}`, "in it is null"},
+		{`{"tags":["a",["b"]]}`, "in it is an array"},
+		{`{"tags":[{}]}`, "in it is an object"},
+		{`{ "tags" : [ ] , "host" : "h" , "x" : true , "metric" : -1.5 , "y" : null }`, "ok"},
+		{`{"host":1,"host":"h"}`, "ok"}, // the last one counts
+		{`{"host":"h","host":1}`, "host: must be a text"},
+		{`{"x":[0,0,0]}`, "x: an attribute must be a text, not an array"},
+		{`{"tags":[""` + strings.Repeat(`,""`, mostParts) + `]}`, "more than 10000 fields"},
+		{`{"tags":[""` + strings.Repeat(`,""`, mostParts-1) + `]}`, "ok"},
+		{`{"description":"` + strings.Repeat(`,\"`, 3*mostParts) + `\\"}`, "ok"},
+		{`{"description":"\\",` + strings.Repeat(`"x":0,`, mostParts) + `"x":1}`, "more than 10000 fields"},
+		{`{` + strings.Repeat(`"x":0,`, mostParts) + `"x":1}`, "more than 10000 fields"},
+		{`{"host":"\ud800"}`, "ok"}, // half of a surrogate pair becomes U+FFFD
+		{`{"host":01}`, "no JSON object"},
+		{`{"host":"h",}`, "no JSON object"},
+		{`{"host" "h"}`, "no JSON object"},
+		{`{host:"h"}`, "no JSON object"},
+		{`{"x":` + strings.Repeat("[", 20_000), "no JSON object"},
 		{`{"ttl":1e39}`, "ttl: 1e39 is beyond"},
 		{`{"ttl":"1"}`, "ttl: must be a number of seconds"},
 		{`{"time":"yesterday"}`, "time: \"yesterday\" is no time"},
@@ -252,7 +310,11 @@ func TestEventsAsJSON(t *testing.T) {
 		{`{"host":"a"`, "no JSON object"},
 		{`{"description":"` + strings.Repeat("d", 1000) + `"}`, "over the limit of 1000 bytes (--max-event)"},
 	} {
-		l := newLine(t, testHTTP(testAPI().Handler()))
+		api := testAPI()
+		if len(row.line) > 10_000 {
+			api.MaxEvent.Value = 1 << 20
+		}
+		l := newLine(t, testHTTP(api.Handler()))
 		resp, body := l.get(with("POST", "/events", row.line))
 		var got struct {
 			OK    bool

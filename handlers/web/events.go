@@ -36,7 +36,7 @@ const (
 	// batchLines is how many events are given to the index at a time.
 	batchLines = 64
 	// keepBytes is the size up to which a buffer is kept from one slice to the next, and
-	// about which a batch is given to the index.
+	// how much is read of a body before a batch is given to the index.
 	keepBytes = 64 << 10
 )
 
@@ -81,7 +81,8 @@ func (l *lines) Slice(dst []byte, limit int) ([]byte, error) {
 // readBatch decodes the next lines.
 func (l *lines) readBatch() {
 	l.wire, l.ends, l.errs = l.wire[:0], l.ends[:0], l.errs[:0]
-	for len(l.rest) > 0 && len(l.ends) < batchLines && len(l.wire) < keepBytes {
+	before := len(l.rest)
+	for len(l.rest) > 0 && len(l.ends) < batchLines && before-len(l.rest) < keepBytes {
 		line, rest, _ := bytes.Cut(l.rest, []byte("\n"))
 		l.rest = rest
 		if line = bytes.TrimSpace(line); len(line) == 0 {
@@ -147,8 +148,7 @@ func (l *lines) result(dst []byte, err error) []byte {
 		return append(dst, "{\"ok\":true}\n"...)
 	}
 	l.bad++
-	dst = append(dst, `{"ok":false,"error":`...)
-	return append(appendJSONString(dst, []byte(err.Error())), "}\n"...)
+	return appendFailure(dst, err)
 }
 
 // apply gives events to the index. A panic in it is damage.
@@ -166,21 +166,47 @@ func (a *API) takeMsg(ctx *fasthttp.RequestCtx) {
 	}
 	if err != nil {
 		ctx.SetStatusCode(fasthttp.StatusBadRequest)
-		ctx.SetBody(append(appendJSONString([]byte(`{"ok":false,"error":`), []byte(err.Error())), "}\n"...))
+		ctx.SetBody(appendFailure(nil, err))
 		return
 	}
-	refused := 0
+	ctx.Response.SetBodyStream(&applied{api: a, ctx: ctx, msg: m}, -1)
+}
+
+// applied is the reply to a Msg, whose events are taken in slices.
+type applied struct {
+	api     *API
+	ctx     *fasthttp.RequestCtx
+	msg     riemann.Msg // what is left of it
+	refused int
+}
+
+// Read only makes it an io.Reader, which fasthttp wants.
+func (a *applied) Read([]byte) (int, error) { return 0, io.ErrNoProgress }
+
+// Slice implements Sliced.
+func (a *applied) Slice(dst []byte, _ int) ([]byte, error) {
+	m := &a.msg
+	until := a.api.Elapsed() + sliceTime
 	for m.Next() {
-		refused += a.apply(m.Events, make([]bool, len(m.Events)))
+		a.refused += a.api.apply(m.Events, make([]bool, len(m.Events)))
+		if a.api.Elapsed() >= until {
+			a.msg = m.Rest() // the memory for views is not kept
+			return dst, nil
+		}
 	}
-	if m.Count > refused || m.Count+m.Skipped == 0 {
-		ctx.SetBody(fmt.Appendf(nil, "{\"ok\":true,\"taken\":%d,\"refused\":%d,\"skipped\":%d}\n", m.Count-refused, refused, m.Skipped))
-		return
+	if m.Count > a.refused || m.Count+m.Skipped == 0 {
+		return fmt.Appendf(dst, "{\"ok\":true,\"taken\":%d,\"refused\":%d,\"skipped\":%d}\n", m.Count-a.refused, a.refused, m.Skipped), io.EOF
 	}
-	ctx.SetStatusCode(fasthttp.StatusBadRequest)
-	text := fmt.Sprintf("event of %d bytes is over the limit of %d bytes (%s)", m.Largest, a.MaxEvent.Value, a.MaxEvent.Flag)
-	if refused > 0 {
-		text = a.Store.WhyRefused().Error()
+	a.ctx.SetStatusCode(fasthttp.StatusBadRequest) // nothing has left yet
+	err := fmt.Errorf("event of %d bytes is over the limit of %d bytes (%s)", m.Largest, a.api.MaxEvent.Value, a.api.MaxEvent.Flag)
+	if a.refused > 0 {
+		err = a.api.Store.WhyRefused()
 	}
-	ctx.SetBody(append(appendJSONString([]byte(`{"ok":false,"error":`), []byte(text)), "}\n"...))
+	return appendFailure(dst, err), io.EOF
+}
+
+// appendFailure appends the result for events that were not taken.
+func appendFailure(dst []byte, err error) []byte {
+	dst = appendJSONString(append(dst, `{"ok":false,"error":`...), []byte(err.Error()))
+	return append(dst, "}\n"...)
 }

@@ -14,9 +14,36 @@ import (
 	"darboux/handlers/riemann"
 )
 
+// mostParts is the most values that an event as JSON may have in it: its fields, and what
+// stands in arrays. Many small ones cost far more time and memory than their bytes.
+const mostParts = 10_000
+
+// tooManyParts reports whether a JSON text has more values than mostParts, by the commas
+// between them, before any is decoded.
+func tooManyParts(text []byte) bool {
+	if bytes.Count(text, []byte(",")) < mostParts {
+		return false // whether or not they stand in strings
+	}
+	commas, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case c == ',' && !quoted:
+			commas++
+		}
+	}
+	return commas >= mostParts
+}
+
 // parseEvent reads one event as JSON: the fields of jsonEvent, any of which may be
 // missing or null, and attributes as further fields. Errors name the field.
 func parseEvent(line []byte) (*riemann.Record, error) {
+	if tooManyParts(line) {
+		return nil, fmt.Errorf("more than %d fields, tags and other values", mostParts)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.UseNumber()
 	var given map[string]any
