@@ -33,3 +33,22 @@ func BenchmarkWork(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkEvents is a body of 64 events as JSON, from the body to the results.
+func BenchmarkEvents(b *testing.B) {
+	const event = `{"host":"web1.example.com","service":"disk /var","state":"ok","metric":0.42,"time":1700000000,"ttl":300,"tags":["production"],"rack":"12"}`
+	for name, body := range map[string]string{"lines": strings.Repeat(event+"\n", 64), "array": "[" + strings.Repeat(event+",\n", 63) + event + "]"} {
+		b.Run(name, func(b *testing.B) {
+			in := []byte(with("PUT", "/events", body))
+			w := testHTTP(testAPI().Handler()).Protocol().NewWorker()
+			burst := &frame.Burst{Peer: "127.0.0.1:1234", Window: 64 << 10}
+			burst.Start(frame.OwnReply)
+			b.ReportAllocs()
+			for b.Loop() {
+				burst.In, burst.Next, burst.Out = in, 0, burst.Out[:0]
+				for w.Work(burst) == frame.Yielded {
+				}
+			}
+		})
+	}
+}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 
@@ -10,7 +9,7 @@ import (
 	"darboux/handlers/riemann"
 )
 
-// events takes events: a Msg, or JSON, one a line, with one result a line.
+// events takes events: a Msg, or JSON, with one result a line.
 func (a *API) events(ctx *fasthttp.RequestCtx) {
 	if err := (parameters{}).take(ctx.URI().QueryString(), ctx.QueryArgs, nil); err != nil {
 		failParameters(ctx, err)
@@ -21,7 +20,7 @@ func (a *API) events(ctx *fasthttp.RequestCtx) {
 		a.takeMsg(ctx)
 		return
 	}
-	ctx.Response.SetBodyStream(&lines{api: a, ctx: ctx, rest: ctx.Request.Body()}, -1)
+	ctx.Response.SetBodyStream(&lines{api: a, ctx: ctx, body: jsonBody{rest: ctx.Request.Body(), maxEvent: a.MaxEvent}}, -1)
 }
 
 func isProtobuf(mediaType string) bool {
@@ -40,18 +39,19 @@ const (
 	keepBytes = 64 << 10
 )
 
-// lines is the reply to events as JSON, one a line. It takes them in slices, as the
+// lines is the reply to events as JSON, a line for each. It takes them in slices, as the
 // client reads the results. Its request's body stays valid until it is closed.
 type lines struct {
 	api   *API
 	ctx   *fasthttp.RequestCtx
-	rest  []byte
+	body  jsonBody
+	ended bool // body is
 	taken int
 	bad   int
 
-	wire    []byte // the batch's events, one behind the other
-	ends    []int  // where in wire each ends; negative: its line has an error
-	errs    []error
+	wire    []byte  // the batch's events, one behind the other
+	ends    []int   // where in wire each ends
+	errs    []error // why it is none; nil: it is one
 	views   []riemann.Event
 	refused []bool
 }
@@ -62,14 +62,14 @@ func (l *lines) Read([]byte) (int, error) { return 0, io.ErrNoProgress }
 // Slice implements Sliced.
 func (l *lines) Slice(dst []byte, limit int) ([]byte, error) {
 	until := l.api.Elapsed() + sliceTime
-	for len(l.rest) > 0 && len(dst) < limit {
+	for !l.ended && len(dst) < limit {
 		l.readBatch()
 		dst = l.apply(dst)
 		if l.api.Elapsed() >= until {
 			break
 		}
 	}
-	if len(l.rest) > 0 {
+	if !l.ended {
 		return dst, nil
 	}
 	if l.taken == 0 && l.bad > 0 {
@@ -78,30 +78,25 @@ func (l *lines) Slice(dst []byte, limit int) ([]byte, error) {
 	return dst, io.EOF
 }
 
-// readBatch decodes the next lines.
+// readBatch decodes the next events.
 func (l *lines) readBatch() {
 	l.wire, l.ends, l.errs = l.wire[:0], l.ends[:0], l.errs[:0]
-	before := len(l.rest)
-	for len(l.rest) > 0 && len(l.ends) < batchLines && before-len(l.rest) < keepBytes {
-		line, rest, _ := bytes.Cut(l.rest, []byte("\n"))
-		l.rest = rest
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
+	before := len(l.body.rest)
+	for len(l.ends) < batchLines && before-len(l.body.rest) < keepBytes {
+		r, err := l.body.next()
+		if err == io.EOF {
+			l.ended = true
+			return
 		}
-		err := l.readLine(line)
+		if err == nil {
+			err = l.encode(r)
+		}
 		l.ends, l.errs = append(l.ends, len(l.wire)), append(l.errs, err)
 	}
 }
 
-func (l *lines) readLine(line []byte) error {
-	most := 2 * l.api.MaxEvent.Value
-	if len(line) > most {
-		return fmt.Errorf("line of %d bytes is over the limit of %d bytes, twice %s", len(line), most, l.api.MaxEvent.Flag)
-	}
-	r, err := parseEvent(line)
-	if err != nil {
-		return err
-	}
+// encode appends an event to the batch's.
+func (l *lines) encode(r *riemann.Record) error {
 	start := len(l.wire)
 	l.wire = r.AppendEvent(l.wire)
 	if n := len(l.wire) - start; n > l.api.MaxEvent.Value {
@@ -111,7 +106,7 @@ func (l *lines) readLine(line []byte) error {
 	return nil
 }
 
-// apply gives the batch to the index and appends a result for each line.
+// apply gives the batch to the index and appends a result for each event.
 func (l *lines) apply(dst []byte) []byte {
 	l.views = l.views[:0]
 	start := 0

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"time"
@@ -135,7 +136,12 @@ func appendJSONNumber(dst []byte, n riemann.Number) []byte {
 	case riemann.Integer:
 		return strconv.AppendInt(dst, n.Int, 10)
 	case riemann.Float:
-		return appendJSONFloat(dst, n.Float, 64)
+		start := len(dst)
+		dst = appendJSONFloat(dst, n.Float, 64)
+		if !bytes.ContainsAny(dst[start:], ".eln") { // with a point it is told from an integer
+			dst = append(dst, ".0"...)
+		}
+		return dst
 	}
 	return append(dst, "null"...)
 }

@@ -3,10 +3,10 @@ package web
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,37 +38,35 @@ func tooManyParts(text []byte) bool {
 	return commas >= mostParts
 }
 
-// parseEvent reads one event as JSON: the fields of jsonEvent, any of which may be
-// missing or null, and attributes as further fields. Errors name the field.
-func parseEvent(line []byte) (*riemann.Record, error) {
-	if tooManyParts(line) {
-		return nil, fmt.Errorf("more than %d fields, tags and other values", mostParts)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	decoder.UseNumber()
-	var given map[string]any
-	if err := decoder.Decode(&given); err != nil {
-		return nil, fmt.Errorf("no JSON object: %w", err)
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return nil, errors.New("more than one JSON value stands in the line")
-	}
-	if given == nil {
-		return nil, errors.New("no JSON object: null")
-	}
+// coreFields are the fields of an event that are no attributes.
+var coreFields = [...]string{"host", "service", "state", "description", "metric", "tags", "time", "ttl"}
+
+// recordOf makes an event of the fields of jsonEvent, any of which may be missing or null,
+// and of attributes, which are further fields. Errors name the field, the same one each
+// time.
+func recordOf(given map[string]any) (*riemann.Record, error) {
 	r := &riemann.Record{}
-	for name, value := range given {
-		if value == nil {
-			continue
-		}
-		if err := setField(r, name, value); err != nil {
+	for _, name := range coreFields {
+		if err := setField(r, name, given[name]); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		delete(given, name)
+	}
+	if len(given) == 0 {
+		return r, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if err := addAttribute(r, name, given[name]); err != nil {
+			return nil, fmt.Errorf("%.60s: %w", name, err)
 		}
 	}
 	return r, nil
 }
 
 func setField(r *riemann.Record, name string, value any) error {
+	if value == nil {
+		return nil
+	}
 	switch name {
 	case "host":
 		return setText(r, riemann.HasHost, &r.Host, value)
@@ -80,14 +78,12 @@ func setField(r *riemann.Record, name string, value any) error {
 		return setText(r, riemann.HasDescription, &r.Description, value)
 	case "metric":
 		return setMetric(r, value)
-	case "ttl":
-		return setTTL(r, value)
-	case "time":
-		return setTime(r, value)
 	case "tags":
 		return setTags(r, value)
+	case "time":
+		return setTime(r, value)
 	}
-	return addAttribute(r, name, value)
+	return setTTL(r, value)
 }
 
 func setText(r *riemann.Record, bit riemann.Fields, field *string, value any) error {
@@ -139,7 +135,8 @@ func setTTL(r *riemann.Record, value any) error {
 // mostSeconds keeps microseconds within 63 bits.
 const mostSeconds = math.MaxInt64 / 1e6
 
-// setTime takes ISO 8601 with a zone, or seconds of the Unix epoch.
+// setTime takes ISO 8601 with a zone, or seconds of the Unix epoch. A whole second is kept
+// as one, an integer to queries; any other time, and a number with a point, in microseconds.
 func setTime(r *riemann.Record, value any) error {
 	switch v := value.(type) {
 	case string:
@@ -147,22 +144,35 @@ func setTime(r *riemann.Record, value any) error {
 		if err != nil {
 			return fmt.Errorf("%.60q is no time such as 2026-01-31T23:59:59.000Z", v)
 		}
-		r.TimeMicros = t.UnixMicro()
+		if t.Nanosecond() == 0 {
+			setSeconds(r, t.Unix())
+			return nil
+		}
+		setMicros(r, t.UnixMicro())
 	case json.Number:
 		f, err := v.Float64()
 		if err != nil || math.Abs(f) >= mostSeconds {
 			return fmt.Errorf("%.40s are too many seconds", v)
 		}
 		if i, err := v.Int64(); err == nil {
-			r.TimeMicros = i * 1e6
-		} else {
-			r.TimeMicros = int64(math.Round(f * 1e6))
+			setSeconds(r, i)
+			return nil
 		}
+		setMicros(r, int64(math.Round(f*1e6)))
 	default:
 		return fmt.Errorf("must be a time as text, or a number of seconds, not %s", kindOf(value))
 	}
-	r.Set |= riemann.HasTimeMicros
 	return nil
+}
+
+func setSeconds(r *riemann.Record, seconds int64) {
+	r.Time = seconds
+	r.Set |= riemann.HasTime
+}
+
+func setMicros(r *riemann.Record, micros int64) {
+	r.TimeMicros = micros
+	r.Set |= riemann.HasTimeMicros
 }
 
 func setTags(r *riemann.Record, value any) error {
@@ -180,10 +190,12 @@ func setTags(r *riemann.Record, value any) error {
 	return nil
 }
 
-// addAttribute takes a text, and a number or truth value as one.
+// addAttribute takes a text, and a number or truth value as one; null is none.
 func addAttribute(r *riemann.Record, key string, value any) error {
 	var text string
 	switch v := value.(type) {
+	case nil:
+		return nil
 	case string:
 		text = v
 	case json.Number:
