@@ -37,7 +37,7 @@ lint: ## gofmt, go vet, staticcheck
 	$(GO) tool staticcheck -tags long ./server
 
 race: ## the tests under the race detector
-	$(GO) test -race -count=1 $(PKG)
+	$(GO) test -race -count=1 -timeout 20m $(PKG)
 
 plain: ## what can't run, or not as much, under the race detector, such as tests that count memory
 	GO=$(GO) .ci/plain $(PKG)
