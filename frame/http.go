@@ -156,7 +156,7 @@ func (h *HTTP) tooLong(length string) *HTTPError {
 // there yet.
 func (h *HTTP) headEnd(b []byte, p *Progress) (int, *HTTPError) {
 	if !isToken(b[0]) {
-		return 0, refuseHTTP(400, "a request begins with the byte %q", b[:1])
+		return 0, refuseHTTP(400, "the request begins with byte 0x%02x", b[0])
 	}
 	window := b[:min(len(b), h.MaxHead.Value)]
 	if i := bytes.Index(window[p.At:], []byte("\r\n\r\n")); i >= 0 {

@@ -60,6 +60,8 @@ type Protocol struct {
 	// Refuse appends the reply to a frame that Cut refused with err; after it
 	// the connection is closed, lingering.
 	Refuse func(dst []byte, err error) []byte
+	// Refused is the kind under which a refused frame is reported, such as "refused Msg".
+	Refused string
 	// Describe says what err's bytes look like, for the log: the name of
 	// another protocol that knocked at the wrong door, or "".
 	Describe func(err error) string

@@ -48,6 +48,7 @@ func (r *Riemann) Protocol() *frame.Protocol {
 		NewWorker: func() frame.Worker { return &msgWorker{Riemann: r} },
 		Brief:     true,
 		Refuse:    func(dst []byte, err error) []byte { return riemann.AppendError(dst, err.Error()) },
+		Refused:   "refused frame",
 		Describe:  foreign,
 		Words:     frame.Words{Frame: "Msgs by the length in front", Work: "decode, apply, query", Reply: "a reply for each, in order"},
 	}

@@ -60,7 +60,7 @@ func (l *Loop) refuse(c *Conn, err error) {
 	if what := c.protocol.Describe(err); what != "" {
 		text += "; it looks like " + what
 	}
-	l.cfg.Report("refused frame", c.peer, text)
+	l.cfg.Report(c.protocol.Refused, c.peer, text)
 	c.refusal = err
 	c.reason = refused
 	c.state = finishing

@@ -23,6 +23,7 @@ func toyProtocol() *frame.Protocol {
 		Cut:       frame.CutLengthPrefixed,
 		NewWorker: func() frame.Worker { return &toyWorker{} },
 		Refuse:    func(dst []byte, err error) []byte { return append(dst, err.Error()...) },
+		Refused:   "refused frame",
 		Describe:  func(error) string { return "" },
 	}
 }

@@ -39,6 +39,7 @@ func (s *server) newWeb() {
 		Access:    web.Access{ReadToken: o.HTTPReadToken, WriteToken: o.HTTPWriteToken, Names: hostNames(), CORS: o.HTTPCORS},
 		Now:       handlers.Micros,
 		Elapsed:   handlers.SinceStart,
+		Report:    s.report.Report,
 		Ready:     s.ready.check,
 		Pipelines: s.pipelines,
 	}

@@ -114,6 +114,36 @@ func TestWebLimits(t *testing.T) {
 	}
 }
 
+// The log tells of a request that is not taken in words that say what it is.
+func TestTheLogOfRefusedRequests(t *testing.T) {
+	reports := make(chan string, 10)
+	h := openWeb(t, 1, 2, echo, func(h *web.HTTP, cfg *loop.Config) {
+		h.MaxHead.Value, h.MaxBody.Value = 1000, 1000
+		cfg.Report = func(kind, _, text string) { reports <- kind + ": " + text }
+	})
+	for _, row := range []struct{ raw, want string }{
+		{"GET / HTTP/1.1\r\nHost : h\r\n\r\n", "a header's line must begin with its name"},
+		{"GET /" + strings.Repeat("x", 1000), "the request's head is over the limit of 1000 bytes (--http-max-head)"},
+		{"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n", "body of 1001 bytes is over the limit of 1000 bytes (--http-max-body)"},
+		{"\x16\x03\x01\r\n\r\n", "the request begins with byte 0x16; it looks like a TLS client"},
+	} {
+		c := h.dial(t)
+		c.send(row.raw)
+		if _, _, err := c.reply("GET"); err != nil {
+			t.Fatal(err)
+		}
+		c.ends()
+		select {
+		case got := <-reports:
+			if !strings.HasPrefix(got, "refused HTTP request: "+row.want) {
+				t.Errorf("%.40q: reported %q; want %q", row.raw, got, row.want)
+			}
+		case <-time.After(patience):
+			t.Fatalf("%.40q: nothing is reported", row.raw)
+		}
+	}
+}
+
 // A finished reply does not wait for the rest of the next request, whatever is missing
 // of it.
 func TestWebHalfOfTheNextRequest(t *testing.T) {

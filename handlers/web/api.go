@@ -27,6 +27,9 @@ type API struct {
 	Now func() int64
 	// Elapsed is a clock that no one sets, by which slices are measured.
 	Elapsed func() time.Duration
+	// Report is told of what an operator may want to know. It must not block, and
+	// it bounds its own rate.
+	Report func(kind, peer, text string)
 	// Ready says why the server is not ready; nil: it is.
 	Ready func() error
 	// Numbers is what /metrics shows.

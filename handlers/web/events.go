@@ -101,7 +101,7 @@ func (l *lines) encode(r *riemann.Record) error {
 	l.wire = r.AppendEvent(l.wire)
 	if n := len(l.wire) - start; n > l.api.MaxEvent.Value {
 		l.wire = l.wire[:start]
-		return fmt.Errorf("event of %d bytes is over the limit of %d bytes (%s)", n, l.api.MaxEvent.Value, l.api.MaxEvent.Flag)
+		return tooLarge("event of %d bytes is over the limit of %d bytes (%s)", n, l.api.MaxEvent.Value, l.api.MaxEvent.Flag)
 	}
 	return nil
 }
@@ -120,7 +120,9 @@ func (l *lines) apply(dst []byte) []byte {
 		start = end
 	}
 	l.refused = append(l.refused[:0], make([]bool, len(l.views))...)
-	l.api.apply(l.views, l.refused)
+	refused := l.api.apply(l.views, l.refused)
+	l.api.reportRefused(l.ctx, refused, len(l.views))
+	l.reportSkipped()
 	if cap(l.wire) > keepBytes {
 		l.wire = nil
 	}
@@ -146,6 +148,42 @@ func (l *lines) result(dst []byte, err error) []byte {
 	return appendFailure(dst, err)
 }
 
+// reportSkipped tells of the batch's events that are too large.
+func (l *lines) reportSkipped() {
+	skipped := 0
+	var last error
+	for _, err := range l.errs {
+		if _, ok := err.(*sizeError); ok {
+			skipped++
+			last = err
+		}
+	}
+	l.api.reportSkipped(l.ctx, skipped, last)
+}
+
+// sizeError is about an event that is larger than may be.
+type sizeError struct{ text string }
+
+func (e *sizeError) Error() string { return e.text }
+
+func tooLarge(format string, values ...any) error {
+	return &sizeError{fmt.Sprintf(format, values...)}
+}
+
+// reportRefused tells of events that the index refused, of so many that were given to it.
+func (a *API) reportRefused(ctx *fasthttp.RequestCtx, refused, given int) {
+	if refused > 0 {
+		a.Report("events refused", ctx.RemoteAddr().String(), fmt.Sprintf("%d of %d events: %v", refused, given, a.Store.WhyRefused()))
+	}
+}
+
+// reportSkipped tells of events that are too large; err is about one of them.
+func (a *API) reportSkipped(ctx *fasthttp.RequestCtx, skipped int, err error) {
+	if skipped > 0 {
+		a.Report("events skipped", ctx.RemoteAddr().String(), fmt.Sprintf("%d: %v", skipped, err))
+	}
+}
+
 // apply gives events to the index. A panic in it is damage.
 func (a *API) apply(events []riemann.Event, refused []bool) int {
 	defer guard(nil)
@@ -160,6 +198,7 @@ func (a *API) takeMsg(ctx *fasthttp.RequestCtx) {
 		err = fmt.Errorf("a query stands in the Msg; it belongs to /index")
 	}
 	if err != nil {
+		a.Report("undecodable Msg", ctx.RemoteAddr().String(), err.Error())
 		ctx.SetStatusCode(fasthttp.StatusBadRequest)
 		ctx.SetBody(appendFailure(nil, err))
 		return
@@ -183,17 +222,20 @@ func (a *applied) Slice(dst []byte, _ int) ([]byte, error) {
 	m := &a.msg
 	until := a.api.Elapsed() + sliceTime
 	for m.Next() {
-		a.refused += a.api.apply(m.Events, make([]bool, len(m.Events)))
+		refused := a.api.apply(m.Events, make([]bool, len(m.Events)))
+		a.api.reportRefused(a.ctx, refused, len(m.Events))
+		a.refused += refused
 		if a.api.Elapsed() >= until {
 			a.msg = m.Rest() // the memory for views is not kept
 			return dst, nil
 		}
 	}
+	err := tooLarge("event of %d bytes is over the limit of %d bytes (%s)", m.Largest, a.api.MaxEvent.Value, a.api.MaxEvent.Flag)
+	a.api.reportSkipped(a.ctx, m.Skipped, err)
 	if m.Count > a.refused || m.Count+m.Skipped == 0 {
 		return fmt.Appendf(dst, "{\"ok\":true,\"taken\":%d,\"refused\":%d,\"skipped\":%d}\n", m.Count-a.refused, a.refused, m.Skipped), io.EOF
 	}
 	a.ctx.SetStatusCode(fasthttp.StatusBadRequest) // nothing has left yet
-	err := fmt.Errorf("event of %d bytes is over the limit of %d bytes (%s)", m.Largest, a.api.MaxEvent.Value, a.api.MaxEvent.Flag)
 	if a.refused > 0 {
 		err = a.api.Store.WhyRefused()
 	}

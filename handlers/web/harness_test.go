@@ -134,7 +134,8 @@ func testAPI() *API {
 		Queries: query.NewCache(100, 1<<20), QueryLog: &querylog.Log{}, MaxEvent: frame.Limit{Flag: "--max-event", Value: 1000},
 		MaxReply: frame.Limit{Flag: "--max-frame", Value: 1 << 20},
 		Now:      func() int64 { return testTime }, Elapsed: func() time.Duration { return 0 },
-		Ready: func() error { return nil }, Pipelines: func() string { return "a way\n" },
+		Report: func(string, string, string) {},
+		Ready:  func() error { return nil }, Pipelines: func() string { return "a way\n" },
 		Numbers: NewNumbers(func() []Number { return nil }),
 	}
 }

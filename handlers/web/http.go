@@ -49,6 +49,7 @@ func (h *HTTP) Protocol() *frame.Protocol {
 		IdleTimeout: h.IdleTimeout,
 		NewWorker:   func() frame.Worker { return newWorker(h) },
 		Refuse:      h.refuse,
+		Refused:     "refused HTTP request",
 		Describe:    foreign,
 		Words:       frame.Words{Frame: "HTTP requests, with the framing of chunks", Work: "parse, route, apply or query, make the body", Reply: "replies in order, long ones in chunks of 16KiB"},
 	}

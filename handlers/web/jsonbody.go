@@ -63,7 +63,7 @@ func (j *jsonBody) line() (*riemann.Record, error) {
 	}
 	j.rest = rest
 	if most := j.most(); len(line) > most {
-		return nil, fmt.Errorf("line of %d bytes is over the limit of %d bytes (%s)", len(line), most, j.maxEvent.Flag)
+		return nil, tooLarge("line of %d bytes is over the limit of %d bytes (%s)", len(line), most, j.maxEvent.Flag)
 	}
 	return parseEvent(line)
 }
@@ -94,7 +94,7 @@ func (j *jsonBody) value() (*riemann.Record, error) {
 	if err := decoder.Decode(new(json.RawMessage)); err != nil { // to find its end
 		err = ownWords(err, text)
 		if err == errUnended && len(j.rest) > most {
-			err = fmt.Errorf("event of more than %d bytes is over the limit (%s)", most, j.maxEvent.Flag)
+			return nil, &sizeError{j.broken(fmt.Sprintf("event of more than %d bytes is over the limit (%s)", most, j.maxEvent.Flag)).Error()}
 		}
 		return nil, j.broken(err.Error())
 	}

@@ -131,5 +131,6 @@ func reportingHTTP(t *testing.T, change func(*API)) (*reporting, *line, *[]strin
 	h := testHTTP(api.Handler())
 	reports := &[]string{}
 	h.Report = func(kind, peer, text string) { *reports = append(*reports, kind+" "+peer+": "+text) }
+	api.Report = h.Report
 	return &reporting{h, api}, newLine(t, h), reports
 }
