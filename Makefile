@@ -2,7 +2,7 @@
 # names is fetched by any Go from 1.21 on.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test packages lint race quick fuzz bench bench-http bench-queries load sweep udp clean
+.PHONY: help build run test packages lint race quick fuzz bench bench-http bench-queries bench-index load sweep udp clean
 .NOTPARALLEL:
 
 GO       ?= go
@@ -62,6 +62,15 @@ bench-http: ## HTTP beside fasthttp's server and net/http, and what a scrape of 
 bench-queries: ## queries at a million entries, beside a naive scan and what they can't be faster than, alone and during ingestion
 	$(GO) test -run '^$$' -bench '^BenchmarkQueries$$' -benchtime 20x -timeout 30m ./handlers/index
 	$(GO) test -run '^$$' -bench '^Benchmark(QueryInHandler|Bystander)$$' -timeout 30m ./handlers
+
+INDEX := $(GO) test -run '^$$' -timeout 60m ./handlers/index -benchtime
+bench-index: ## the index at a million and ten million entries: beside a map of structs, with one and two goroutines, growing, expiring, written and loaded
+	$(INDEX) 2000x -bench '^Benchmark(BesideStructs|Postings)$$'
+	$(INDEX) 100x -bench '^BenchmarkTwoGoroutines$$'
+	$(INDEX) 5x -bench '^BenchmarkSnapshot$$'
+	$(INDEX) 1x -bench '^BenchmarkGrowth$$' -many 10000000
+	$(INDEX) 100x -bench '^BenchmarkManyBesideOne$$' -many 10000000
+	$(INDEX) 30x -bench '^Benchmark(Expire|NothingDue)$$' -many 10000000
 
 load: build ## run the load client against a server that it starts; results to bin/load.json and bin/load.html
 	bin/darboux-load --start 'bin/darboux --udp= --http= --tcp {addr}' --duration 10s --json bin/load.json --html bin/load.html

@@ -14,7 +14,8 @@ var many = flag.Int("many", 1_000_000, "entries of the benchmarks of large index
 
 // BenchmarkExpire takes a hundredth of the entries out in each run, inserting
 // as many anew, and reports the CPU time of an entry's expiry. The entries are
-// those that came one after the other, or every hundredth.
+// those that came one after the other, or every hundredth; they became due at any
+// moment of the last second.
 func BenchmarkExpire(b *testing.B) {
 	b.Run("neighbours", func(b *testing.B) {
 		expireShares(b, func(share, i int) int { return share*(*many/100) + i })
@@ -34,8 +35,8 @@ func expireShares(b *testing.B, key func(share, i int) int) {
 	var view riemann.Msg
 	refused := make([]bool, 100)
 	insert := func(share int, due int64) {
-		f.moment = due - feedTTL*second
 		for i := 0; i < *many/shares; i += 100 {
+			f.moment = due - feedTTL*second - f.random.Int64N(second)
 			f.frame = f.frame[:0]
 			for k := range 100 {
 				f.add(key(share, i+k))
@@ -71,7 +72,8 @@ func expireShares(b *testing.B, key func(share, i int) int) {
 // BenchmarkNothingDue runs the reaper when nothing is due: after a fill, and when
 // every entry was refreshed since the blocks were last looked into.
 func BenchmarkNothingDue(b *testing.B) {
-	x := New(Config{DefaultTTL: 60})
+	c := &clocks{wall: feedMicros}
+	x := New(Config{DefaultTTL: 60, Monotonic: c.monotonic})
 	defer x.Close()
 	f := newFeed(*many, 20, 1)
 	f.fill(b, x, feedMicros)
@@ -81,21 +83,21 @@ func BenchmarkNothingDue(b *testing.B) {
 		}
 		b.ReportMetric(float64(*many), "entries")
 	})
-	b.Run("refreshed", func(b *testing.B) { refreshedAllTheTime(b, x, f) })
+	b.Run("refreshed", func(b *testing.B) { refreshedAllTheTime(b, x, f, c) })
 }
 
 // refreshedAllTheTime refreshes every entry every ten seconds of a virtual clock
 // and runs the reaper every five. After two minutes it measures its runs.
-func refreshedAllTheTime(b *testing.B, x *Index, f *feed) {
+func refreshedAllTheTime(b *testing.B, x *Index, f *feed, c *clocks) {
 	const begin = 24
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var view riemann.Msg
 	refused := make([]bool, 100)
 	var total, longest time.Duration
-	now := int64(feedMicros)
 	for step := range begin + b.N {
-		now += 5_000_000
+		c.pass(5 * second)
+		now := c.wall
 		f.moment = now
 		half := *many / 2
 		for first := step % 2 * half; first < step%2*half+half; first += 100 {

@@ -2,7 +2,6 @@ package index
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 	"unsafe"
@@ -125,8 +124,8 @@ func (s *shard) checkEntry(id uint32, at ref, x *entry) error {
 		return fmt.Errorf("its key is not found")
 	case string(x.host()) != string(e.HostBytes()) || string(x.service()) != string(e.ServiceBytes()) || string(x.state()) != string(e.StateBytes()):
 		return fmt.Errorf("its spans are wrong")
-	case *s.ids.deadline(id) != e.Deadline(0, 0):
-		return fmt.Errorf("its deadline is %d, should be %d", *s.ids.deadline(id), e.Deadline(0, 0))
+	case *s.ids.tick(id) != tickOf(e.Deadline(0, 0)):
+		return fmt.Errorf("its tick is %d, should be %d", *s.ids.tick(id), tickOf(e.Deadline(0, 0)))
 	case x.born() > s.births:
 		return fmt.Errorf("it is born in the future")
 	case !slices.Equal(x.tags(), tagsOf(&e)):
@@ -164,13 +163,13 @@ func tagsOf(e *riemann.Event) (tags []string) {
 func (s *shard) checkIDs() error {
 	for block, earliest := range s.ids.earliest {
 		for id := uint32(block) << blockShift; id < min(uint32(block+1)<<blockShift, s.ids.used); id++ {
-			if s.ids.ref(id) != 0 && *s.ids.deadline(id) < earliest {
+			if s.ids.ref(id) != 0 && *s.ids.tick(id) < earliest {
 				return fmt.Errorf("id %d is due before its block is looked at", id)
 			}
 		}
 	}
 	free := map[uint32]bool{}
-	for next := s.ids.freed; next != 0; next = uint32(math.MaxInt64 - *s.ids.deadline(next - 1)) {
+	for next := s.ids.freed; next != 0; next = *s.ids.tick(next - 1) - lastTick - 1 {
 		if free[next] || s.ids.ref(next-1) != 0 {
 			return fmt.Errorf("id %d is free twice, or in use as well", next-1)
 		}

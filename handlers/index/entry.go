@@ -57,6 +57,13 @@ func (x *entry) stored() []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(x), entrySize)), x.size)
 }
 
+// deadline is when the entry expires; see riemann.Event.Deadline.
+func (x *entry) deadline() int64 {
+	var e riemann.Event
+	x.view(&e)
+	return e.Deadline(0, 0) // a stored event has a time and a ttl
+}
+
 func (x *entry) runPages() int { return int(x.spans[0].off)<<16 | int(x.spans[0].len) }
 
 func (x *entry) setRunPages(n int) { x.spans[0] = shortSpan{uint16(n >> 16), uint16(n)} }

@@ -51,6 +51,31 @@ func TestWhenEntriesExpire(t *testing.T) {
 	}
 }
 
+// Deadlines are kept in ticks, but compared to the microsecond, whatever is due beside
+// them, and before the first tick and behind the last one as well.
+func TestExpiryIsExact(t *testing.T) {
+	const tick = int64(1) << tickShift
+	behind := int64(tickBase) + int64(lastTick)<<tickShift
+	for name, from := range map[string]int64{
+		"today": feedMicros, "the beginning of a tick": feedMicros / tick * tick, "before the first tick": -5 * second,
+		"the first tick": tickBase, "the last tick": behind, "behind the last tick": behind + 1000*tick,
+	} {
+		x := newIndex(t, Config{Shards: 1})
+		const entries = 700 // in several blocks, and more than one step takes out
+		for i := range entries {
+			apply(t, x, riemann.Record{Host: fmt.Sprint("h", i), TimeMicros: from + int64(i%100), TTL: 0, Set: riemann.HasTimeMicros | riemann.HasTTL})
+		}
+		apply(t, x, riemann.Record{Host: "stays", TTL: float32(math.Inf(1)), Set: riemann.HasTTL})
+		for _, i := range []int64{0, 1, 2, 20, 21, 99, 100, 101} {
+			want := min(i, 100) * entries / 100
+			if x.Expire(from + i); x.Stats().Expired != want {
+				t.Fatalf("%s: %d microseconds later %d are expired, want %d", name, i, x.Stats().Expired, want)
+			}
+			x.mustHold(t)
+		}
+	}
+}
+
 // clocks are a wall clock, in microseconds, and a monotonic one that tests set.
 type clocks struct{ wall, mono int64 }
 

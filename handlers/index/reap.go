@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,10 +86,10 @@ func (x *Index) mostPerRun() int {
 // expireShard takes at most that many entries out of s, in steps.
 func (x *Index) expireShard(s *shard, now int64, most int) int {
 	n := 0
-	for block, done := 0, false; !done && n < most; {
+	for id, done := uint32(0), false; !done && n < most; {
 		var k int
 		var lacking int64
-		k, block, done, lacking = s.expire(now, block, min(most-n, holdExpired))
+		k, id, done, lacking = s.expire(now, id, min(most-n, holdExpired))
 		n += k
 		x.tell(s)
 		if lacking > 0 {
@@ -98,96 +99,106 @@ func (x *Index) expireShard(s *shard, now int64, most int) int {
 	return n
 }
 
-// expire looks into the blocks from block on for what is due, and takes it out,
-// until it has taken most or looked into holdBlocks. It returns where to go on,
-// whether all is done, and how many bytes of stream memory are lacking to go on.
-func (s *shard) expire(now int64, block, most int) (n, next int, done bool, lacking int64) {
+// expire looks from an id on for what is due, and takes it out, until it has taken
+// most or looked into holdBlocks. It returns where to go on, whether all is done, and
+// how many bytes of stream memory are lacking to go on.
+func (s *shard) expire(now int64, id uint32, most int) (n int, next uint32, done bool, lacking int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lacking = 0
 	var room [holdExpired]victim
-	due := room[:0]
-	looked := 0
-	for ; block < len(s.ids.earliest); block++ {
-		if now <= s.ids.earliest[block] {
+	due, next := s.collectDue(tickOf(now), id, room[:0], most)
+	due = s.reallyDue(now, due)
+	n = s.takeOut(now, due)
+	s.counts.Expired += int64(n)
+	if n < len(due) {
+		return n, s.dueAgain(due[n:]), false, s.lacking
+	}
+	return n, next, next >= s.ids.used, 0
+}
+
+// collectDue appends to due what stands in blocks whose tick has come, up to most, and
+// returns it and where to go on.
+func (s *shard) collectDue(now, id uint32, due []victim, most int) (_ []victim, next uint32) {
+	for looked := 0; id < s.ids.used; {
+		block := id >> blockShift
+		if now < s.ids.earliest[block] {
+			id = (block + 1) << blockShift
 			continue
 		}
 		if looked == holdBlocks || len(due) == most {
 			break
 		}
 		looked++
-		if due = s.dueInBlock(now, block, due, most); now > s.ids.earliest[block] {
-			break // there is more in it than may be taken
-		}
+		due, id = s.dueInBlock(now, id, due, most)
 	}
-	n = s.takeOut(now, due)
-	s.counts.Expired += int64(n)
-	if n < len(due) {
-		return n, s.dueAgain(due[n:]), false, s.lacking
-	}
-	return n, block, block >= len(s.ids.earliest), 0
+	return due, id
 }
 
-// dueAgain makes entries that were not taken out due again, and returns the block of the
-// first.
-func (s *shard) dueAgain(due []victim) (block int) {
+// dueAgain makes entries that were not taken out due again, and returns the first's id.
+func (s *shard) dueAgain(due []victim) (id uint32) {
 	for i := range due {
-		s.ids.setDeadline(due[i].id, *s.ids.deadline(due[i].id))
+		s.ids.lookAt(due[i].id, *s.ids.tick(due[i].id))
 	}
-	return int(due[0].id >> blockShift)
+	return due[0].id
 }
 
-// dueInBlock appends what is due in a block to due, up to most, and finds anew
-// when to look into the block again.
-func (s *shard) dueInBlock(now int64, block int, due []victim, most int) []victim {
-	first := uint32(block) << blockShift
-	n := min(idsPerBlock, s.ids.used-first)
-	deadlines := s.ids.part(first).deadlines[first%idsPerPart:][:n]
-	if earliest := earliestOf(deadlines); now <= earliest {
-		s.ids.earliest[block] = s.lookAgain(now, block, earliest)
-		return due
+// dueInBlock appends what is due in a block, from an id on, to due, up to most, finds
+// anew when to look into the block again, and returns where to go on. What is due in the
+// tick at hand may not be due yet; see reallyDue.
+func (s *shard) dueInBlock(now, id uint32, due []victim, most int) (_ []victim, next uint32) {
+	block := id >> blockShift
+	end := min((block+1)<<blockShift, s.ids.used)
+	ticks := s.ids.part(id).ticks[id%idsPerPart:][:end-id]
+	earliest := uint32(lastTick)
+	if id%idsPerBlock != 0 {
+		earliest = now // what stands before id may be due, too
+	} else if e := earliestOf(ticks); now < e {
+		s.ids.earliest[block] = s.lookAgain(now, block, min(e, lastTick))
+		return due, end
 	}
-	earliest := int64(riemann.Never)
-	for i, deadline := range deadlines {
-		if now <= deadline {
-			earliest = min(earliest, deadline)
+	for i, tick := range ticks {
+		switch {
+		case now < tick:
+			earliest = min(earliest, tick)
 			continue
+		case len(due) == most:
+			s.ids.earliest[block] = min(earliest, now)
+			return due, id + uint32(i)
+		case now == tick:
+			earliest = now
 		}
-		if len(due) == most {
-			earliest = deadline
-			break
-		}
-		due = append(due, victim{id: first + uint32(i)})
+		due = append(due, victim{id: id + uint32(i)})
 	}
 	s.ids.earliest[block] = s.lookAgain(now, block, earliest)
-	return due
+	return due, end
 }
 
-// earliestOf is the least of the deadlines. That there are four at a time lets the
+// earliestOf is the least of the ticks. That there are four at a time lets the
 // processor compare them at once.
-func earliestOf(deadlines []int64) int64 {
-	a, b, c, d := int64(riemann.Never), int64(riemann.Never), int64(riemann.Never), int64(riemann.Never)
-	for len(deadlines) >= 4 {
-		a, b, c, d = min(a, deadlines[0]), min(b, deadlines[1]), min(c, deadlines[2]), min(d, deadlines[3])
-		deadlines = deadlines[4:]
+func earliestOf(ticks []uint32) uint32 {
+	a, b, c, d := uint32(math.MaxUint32), uint32(math.MaxUint32), uint32(math.MaxUint32), uint32(math.MaxUint32)
+	for len(ticks) >= 4 {
+		a, b, c, d = min(a, ticks[0]), min(b, ticks[1]), min(c, ticks[2]), min(d, ticks[3])
+		ticks = ticks[4:]
 	}
-	for _, deadline := range deadlines {
-		a = min(a, deadline)
+	for _, tick := range ticks {
+		a = min(a, tick)
 	}
 	return min(a, b, c, d)
 }
 
-// lookAgain is when to look into a block again whose earliest deadline is given:
-// then, or up to a quarter of the time sooner. Without that, blocks that were
-// filled together, and are refreshed all the time, would all be looked into by
-// the same run.
-func (s *shard) lookAgain(now int64, block int, earliest int64) int64 {
-	if earliest < now {
+// lookAgain is when to look into a block again whose earliest tick is given: then, or
+// up to a quarter of the time sooner. Without that, blocks that were filled together,
+// and are refreshed all the time, would all be looked into by the same run. Those that
+// lie side by side stay together, because that is how memory is read fastest.
+func (s *shard) lookAgain(now, block, earliest uint32) uint32 {
+	if earliest <= now {
 		return earliest
 	}
 	const parts = 256
-	sooner := int64(uint32(block)*2654435761>>16) % (parts / 4)
-	return earliest - (earliest-now)/parts*sooner
+	sooner := block >> (idPartShift - blockShift) * 2654435761 >> 16 % (parts / 4)
+	return earliest - uint32(uint64(earliest-now)*uint64(sooner)/parts)
 }
 
 // victim is an entry that is due.
@@ -197,14 +208,29 @@ type victim struct {
 	ids  [2]ref // of the postings of its host and service
 }
 
+// reallyDue leaves out of due what only becomes due later in the tick at hand. The
+// entries are touched first, so that the cache misses overlap.
+func (s *shard) reallyDue(now int64, due []victim) []victim {
+	sum := uint64(0)
+	for i := range due {
+		sum += s.pages.touch(s.ids.ref(due[i].id), 4*cacheLine)
+	}
+	s.touched = sum
+	really := due[:0]
+	for i := range due {
+		id := due[i].id
+		if *s.ids.tick(id) != tickOf(now) || now > s.entry(s.ids.ref(id)).deadline() {
+			really = append(really, due[i])
+		}
+	}
+	return really
+}
+
 // takeOut takes entries out, until one must be kept for a stream and there is no memory
 // for that, and returns how many. All that they touch is touched first, so that the cache
 // misses overlap.
 func (s *shard) takeOut(now int64, due []victim) int {
 	sum := uint64(0)
-	for i := range due {
-		sum += touchEntry(s.pages.hint(s.ids.ref(due[i].id)), mostTouched)
-	}
 	h := &s.index.hasher
 	for i := range due {
 		v := &due[i]
@@ -212,13 +238,16 @@ func (s *shard) takeOut(now int64, due []victim) int {
 		v.hash = h.key(x.host(), x.service())
 		sum += uint64(s.keys.touch(v.hash.slot).used)
 		host := s.terms.touchTerm(hostField, h.term(v.hash.host))
-		v.ids[0] = host.chunk()
 		service := s.terms.touchTerm(serviceField, h.term(v.hash.service))
-		v.ids[1] = service.chunk()
+		v.ids = [2]ref{host.chunk(), service.chunk()}
 	}
 	for i := range due {
-		sum += touchEntry(s.pages.hint(due[i].ids[0]), cacheLine)
-		sum += touchEntry(s.pages.hint(due[i].ids[1]), cacheLine)
+		at := s.ids.ref(due[i].id)
+		if c := s.entry(at).class; c != ownRun {
+			sum += s.pages.touch(s.events.spanOf(at, c), cacheLine)
+		}
+		sum += s.pages.touch(due[i].ids[0], cacheLine)
+		sum += s.pages.touch(due[i].ids[1], cacheLine)
 	}
 	s.touched = sum
 	for i := range due {
