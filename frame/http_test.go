@@ -115,6 +115,8 @@ func TestHTTPRefusals(t *testing.T) {
 		{"a blank too many", "GET  / HTTP/1.1\r\nHost: h\r\n\r\n", 400},
 		{"a blank at the end of the line", "GET / HTTP/1.1 \r\nHost: h\r\n\r\n", 400},
 		{"a tab instead of a blank", "GET\t/ HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+		{"a byte of UTF-8 in the target", "GET /\xc3\xa4 HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+		{"a control byte in the target", "GET /\x01 HTTP/1.1\r\nHost: h\r\n\r\n", 400},
 		{"a blank in the target", "GET /a b HTTP/1.1\r\nHost: h\r\n\r\n", 400},
 		{"another expectation", post("Expect: a-miracle\r\nContent-Length: 5\r\n", "hello"), 417},
 		{"a TLS hello", "\x16\x03\x01\x02\x00", 400},

@@ -71,8 +71,11 @@ func requestLine(b []byte) (http10 bool, err *HTTPError) {
 		return false, refuseHTTP(400, "a request's line must begin with its method and a blank")
 	}
 	target, version, _ := bytes.Cut(b, []byte(" "))
-	if len(target) == 0 || !all(target, targetByte) {
+	if len(target) == 0 {
 		return false, refuseHTTP(400, "a request's line must be its method, target and HTTP version with a blank between them")
+	}
+	if !all(target, targetByte) {
+		return false, refuseHTTP(400, "a request's target must be of visible ASCII characters; others are written as %%XX: %.100q", target)
 	}
 	switch {
 	case string(version) == "HTTP/1.1":

@@ -53,10 +53,13 @@ func benchHandler(ctx *fasthttp.RequestCtx) {
 
 // benchServers are the servers by name. Each prints nothing and returns never.
 var benchServers = map[string]func(announced) error{
-	"darboux":             func(l announced) error { return serveBench(l, runtime.GOMAXPROCS(0), nil) },
-	"darboux-on-the-loop": func(l announced) error { return serveBench(l, 0, nil) },
+	"darboux": func(l announced) error {
+		return serveBench(l, runtime.GOMAXPROCS(0), func(h *web.HTTP) { h.Brief = func([]byte) bool { return true } })
+	},
+	"darboux-handed-over": func(l announced) error { return serveBench(l, runtime.GOMAXPROCS(0), func(*web.HTTP) {}) },
+	"darboux-on-the-loop": func(l announced) error { return serveBench(l, 0, func(*web.HTTP) {}) },
 	"darboux-traced": func(l announced) error {
-		return serveBench(l, runtime.GOMAXPROCS(0), web.Traces(noop.NewTracerProvider()))
+		return serveBench(l, runtime.GOMAXPROCS(0), func(h *web.HTTP) { h.Observe = web.Traces(noop.NewTracerProvider()) })
 	},
 	"fasthttp": func(l announced) error {
 		l.announce()
@@ -76,16 +79,18 @@ var benchServers = map[string]func(announced) error{
 	},
 }
 
-// serveBench serves benchHandler on the loops, at the listener's address.
-func serveBench(l announced, poolSize int, observe web.Observe) error {
+// serveBench serves benchHandler on the loops, at the listener's address. Both answers are
+// brief if change says so; else all is handed over to handlers, if there are any.
+func serveBench(l announced, poolSize int, change func(*web.HTTP)) error {
 	addr := l.Addr().String()
 	if err := l.Close(); err != nil {
 		return err
 	}
 	h := &web.HTTP{
 		MaxHead: frame.Limit{Value: 16 << 10}, MaxBody: frame.Limit{Value: 1 << 20}, Producers: frame.Limit{Value: 256},
-		IdleTimeout: time.Minute, Handler: benchHandler, Brief: func([]byte) bool { return true }, Observe: observe, Report: func(string, string, string) {},
+		IdleTimeout: time.Minute, Handler: benchHandler, Report: func(string, string, string) {},
 	}
+	change(h)
 	cfg := loop.Config{
 		Loops: max(1, runtime.GOMAXPROCS(0)/4), Protocols: []*frame.Protocol{h.Protocol()},
 		ConnMemory: frame.Limit{Value: 256 << 10}, Memory: frame.Limit{Value: 1 << 30}, MaxConns: frame.Limit{Value: 10_000},
@@ -311,7 +316,7 @@ func BenchmarkHTTPServers(b *testing.B) {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		b.Skip("LEFT OUT: wrk is not installed (Debian package wrk)")
 	}
-	names := []string{"darboux", "darboux-on-the-loop", "darboux-traced", "fasthttp", "net-http"}
+	names := []string{"darboux", "darboux-handed-over", "darboux-on-the-loop", "darboux-traced", "fasthttp", "net-http"}
 	if os.Getenv("DARBOUX_BENCH_BRANCH") != "" {
 		names = append(names, branchServer)
 	}
