@@ -56,7 +56,7 @@ bench: build ## run the benchmarks, and compare the server with the naive one; B
 	bin/darboux-load compare --rounds 3 --duration 3s --connections 8 --pipeline 64 --batch 100 --out docs/results/naive-batch-100 $(BOTH)
 
 bench-http: ## HTTP beside fasthttp's server and net/http, and what a scrape of /metrics costs; result to docs/results/http.json
-	DARBOUX_BENCH_OUT=$(CURDIR)/docs/results/http.json DARBOUX_BENCH_SECONDS=4 DARBOUX_BENCH_ROUNDS=5 \
+	DARBOUX_BENCH_OUT=$(CURDIR)/docs/results/http.json DARBOUX_BENCH_SECONDS=2 DARBOUX_BENCH_ROUNDS=9 \
 		$(GO) test -run '^$$' -bench 'HTTPServers|Scrape' -benchtime 1x -timeout 30m ./server
 
 bench-queries: ## queries at a million entries, beside a naive scan and what they can't be faster than, alone and during ingestion
