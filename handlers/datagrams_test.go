@@ -111,7 +111,7 @@ func TestDatagramsOfLines(t *testing.T) {
 	if len(b.store.applied) != 4 || statOf(t, b.Stats(), " lines") != 7 {
 		t.Errorf("applied %q, %d lines", b.store.applied, statOf(t, b.Stats(), " lines"))
 	}
-	if want := `bad line of 127.0.0.1:1002: graphite, value not finite: 2 at once, the first begins "d nan"`; len(b.reports) != 1 || b.reports[0] != want {
+	if want := `bad graphite line: value not finite of 127.0.0.1:1002: 2 at once, the first begins "d nan"`; len(b.reports) != 1 || b.reports[0] != want {
 		t.Errorf("reports %q; want %q", b.reports, want)
 	}
 }

@@ -192,7 +192,7 @@ func (w *lineWorker) apply() {
 	n := len(w.ends)
 	if refused := w.Store.Apply(w.events[:n], w.now, w.refused[:n]); refused > 0 {
 		w.Lines.refused.Add(int64(refused))
-		w.Report("events refused", w.burst.Peer, fmt.Sprintf("%d of %d %s lines: %v", refused, n, w.Name, w.Store.WhyRefused()))
+		w.Report(w.Name+" events refused", w.burst.Peer, fmt.Sprintf("%d of %d lines: %v", refused, n, w.Store.WhyRefused()))
 	}
 	w.wire, w.ends = w.wire[:0], w.ends[:0]
 }
@@ -213,11 +213,11 @@ const mostShown = 64
 func (w *lineWorker) tell(why series.Problem) {
 	b := &w.bad[why]
 	w.Lines.bad[why].Add(b.count)
-	what := why.String()
+	limit := ""
 	if why == series.TooLong {
-		what = fmt.Sprintf("%d bytes or more (%s)", w.MaxLine.Value, w.MaxLine.Flag)
+		limit = fmt.Sprintf(" of %d bytes or more (%s),", w.MaxLine.Value, w.MaxLine.Flag)
 	}
-	w.Report("bad line", peerOf(w.burst, b.from), fmt.Sprintf("%s, %s: %d at once, the first begins %q",
-		w.Name, what, b.count, b.first[:min(len(b.first), mostShown)]))
+	w.Report("bad "+w.Name+" line: "+why.String(), peerOf(w.burst, b.from), fmt.Sprintf("%d at once,%s the first begins %q",
+		b.count, limit, b.first[:min(len(b.first), mostShown)]))
 	*b = badLines{}
 }

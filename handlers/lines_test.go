@@ -164,15 +164,20 @@ func TestBadLinesAreCountedAndTheirNeighboursStand(t *testing.T) {
 	}
 	all := strings.Join(b.reports, "\n")
 	for _, part := range []string{
-		`bad line of peer:1: graphite, value not finite: 3 at once, the first begins "x nan 1"`,
-		`64 bytes or more (--max-line): 1 at once, the first begins "` + strings.Repeat("x", 64) + `"`,
-		`not text: 2 at once, the first begins "\x80\x81`,
+		`bad graphite line: value not finite of peer:1: 3 at once, the first begins "x nan 1"`,
+		`bad graphite line: too long of peer:1: 1 at once, of 64 bytes or more (--max-line), the first begins "` + strings.Repeat("x", 64) + `"`,
+		`not text of peer:1: 2 at once, the first begins "\x80\x81`,
 	} {
 		if !strings.Contains(all, part) {
 			t.Errorf("the reports don't say %s:\n%s", part, all)
 		}
 	}
-	if len(b.reports) != 8 {
+	kinds := map[string]bool{}
+	for _, r := range b.reports {
+		kind, _, _ := strings.Cut(r, " of peer:1: ")
+		kinds[kind] = true // the rate of each is limited by itself
+	}
+	if len(b.reports) != 8 || len(kinds) != 8 {
 		t.Errorf("%d reports of 8 kinds of bad lines in one burst:\n%s", len(b.reports), all)
 	}
 }

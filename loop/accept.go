@@ -84,6 +84,7 @@ func (l *Loop) admit(ln *listener, fd int, peer netip.AddrPort) {
 	if oldest != nil {
 		l.makeRoom(oldest)
 	}
+	l.tally.add(conns, 1)
 	l.track(c)
 	l.review(c)
 }
@@ -100,7 +101,6 @@ func (l *Loop) makeRoom(c *Conn) {
 
 // track makes the loop know a connection by its descriptor.
 func (l *Loop) track(c *Conn) {
-	l.tally.add(conns, 1)
 	for c.fd >= len(l.conns) {
 		l.conns = append(l.conns, make([]*Conn, max(64, len(l.conns)))...)
 	}

@@ -148,10 +148,12 @@ func (l *Loop) close(c *Conn, why closeReason) {
 	}
 	if c.datagrams {
 		l.countDrops() // a closed socket can't be asked any more
+		l.tally.add(sockets, -1)
+	} else {
+		l.tally.add(conns, -1)
+		l.tally.add(closedFirst+stat(why), 1)
 	}
 	c.state = closed
-	l.tally.add(closedFirst+stat(why), 1)
-	l.tally.add(conns, -1)
 	l.conns[c.fd] = nil
 	if err := l.kernel.Close(c.fd); err != nil {
 		l.cfg.Report("close", c.peer, fmt.Sprintf("closing the connection: %v", err))

@@ -67,6 +67,7 @@ func (l *Loop) openSockets() {
 		if l.batch == nil {
 			l.batch = newDatagrams()
 		}
+		l.tally.add(sockets, 1)
 		l.track(c)
 		l.review(c)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -138,6 +139,9 @@ func TestDrainTakesTheDatagramsThatWait(t *testing.T) {
 	for _, handlers := range []int{0, 1} {
 		t.Run(fmt.Sprint("handlers=", handlers), func(t *testing.T) {
 			h, p, c := openUDP(t, handlers, 1<<20)
+			if n := h.stat("udp sockets"); n != int64(len(h.loops)) || h.stat("connections") != 0 {
+				t.Errorf("%d UDP sockets of %d loops, %d connections", n, len(h.loops), h.stat("connections"))
+			}
 			const count = 1000
 			for range count {
 				send(t, c, []byte("x"))
@@ -149,6 +153,14 @@ func TestDrainTakesTheDatagramsThatWait(t *testing.T) {
 			}
 			if got := p.count(); got != count {
 				t.Errorf("%d of %d datagrams were worked", got, count)
+			}
+			if n := h.stat("udp sockets"); n != 0 {
+				t.Errorf("%d UDP sockets are left", n)
+			}
+			for _, s := range h.Stats() { // a socket is none
+				if strings.HasPrefix(s.Name, "connections") && s.Value != 0 {
+					t.Errorf("%s: %d without a connection", s.Name, s.Value)
+				}
 			}
 		})
 	}

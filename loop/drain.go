@@ -43,9 +43,9 @@ func (l *Loop) drainConn(c *Conn) {
 	l.settle(c)
 }
 
-// checkDrained says so when a draining loop has no connection left.
+// checkDrained says so when a draining loop has no connection and no UDP socket left.
 func (l *Loop) checkDrained() {
-	if l.draining && l.tally.get(conns) == 0 {
+	if l.draining && l.tally.get(conns)+l.tally.get(sockets) == 0 {
 		l.draining = false
 		close(l.drained)
 	}

@@ -14,6 +14,7 @@ const (
 	acceptFailed
 	acceptRefused
 	conns
+	sockets
 	reads
 	readsPaused
 	bytesRead
@@ -50,6 +51,7 @@ var statNames = [closedFirst]struct {
 	acceptFailed:       {"accept failures", false},
 	acceptRefused:      {"connections refused at the limit", false},
 	conns:              {"connections", true},
+	sockets:            {"udp sockets", true},
 	reads:              {"reads", false},
 	readsPaused:        {"reads while paused", false},
 	bytesRead:          {"bytes read", false},

@@ -172,7 +172,7 @@ func TestCarbonRelay(t *testing.T) {
 		t.Errorf("carbon-c-relay: %v\n%s", err, s.out.String())
 	}
 	d.await(func(l logLine) bool {
-		return l.message() == "bad line" && strings.Contains(l.text("text"), "servers.web9.bad nan")
+		return l.message() == "bad graphite line: value not finite" && strings.Contains(l.text("text"), "servers.web9.bad nan")
 	})
 }
 

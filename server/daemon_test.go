@@ -277,7 +277,16 @@ func (d *daemon) ledger() logLine {
 	if pushed, back := last.number(d.t, "bursts_pushed"), last.number(d.t, "bursts_given_back"); pushed != back {
 		d.t.Errorf("%d bursts pushed, %d given back", pushed, back)
 	}
-	for _, key := range []string{"bursts_out", "connections", "memory_held_bytes"} {
+	gone := last.number(d.t, "connections_refused_at_the_limit")
+	for key := range last {
+		if strings.HasPrefix(key, "connections_closed_") {
+			gone += last.number(d.t, key)
+		}
+	}
+	if accepted := last.number(d.t, "connections_accepted"); accepted != gone {
+		d.t.Errorf("%d connections were accepted, %d refused or closed", accepted, gone)
+	}
+	for _, key := range []string{"bursts_out", "connections", "udp_sockets", "memory_held_bytes"} {
 		if n := last.number(d.t, key); n != 0 {
 			d.t.Errorf("the ledger says %s = %d at the end, want 0", key, n)
 		}

@@ -214,6 +214,33 @@ func TestDrainAnswersWhatWasReceived(t *testing.T) {
 	}
 }
 
+// The ledger tells what was done for peers, and refused.
+func TestLedgerTellsTheWork(t *testing.T) {
+	d := start(t, "--graphite", "127.0.0.1:0", "--opentsdb", "127.0.0.1:0", "--http", "127.0.0.1:0", "--udp", "127.0.0.1:0", "--index-entries", "3")
+	c := dial(t, d.addr)
+	c.send(event("one", 1))
+	c.query("true")
+	c.done()
+	for flag, lines := range map[string]string{"--graphite": "a 1\nb 1\nc 1\nd nan\n", "--opentsdb": "put a 1 1\n"} {
+		c := dial(t, listenerAddr(t, d, flag, "tcp"))
+		c.write([]byte(lines))
+		if err := c.shutdown(); err != nil {
+			t.Fatal(err)
+		}
+		c.end()
+	}
+	ledger := d.drain()
+	for key, want := range map[string]int64{"msgs": 2, "events": 1, "queries": 1, "events_refused": 0, "datagrams_received": 0,
+		"graphite_lines": 4, "opentsdb_lines": 1, "http_requests": 0, "connections_accepted": 3} {
+		if got := ledger.number(t, key); got != want {
+			t.Errorf("%s = %d, want %d", key, got, want)
+		}
+	}
+	if n := ledger.number(t, "graphite_events_refused") + ledger.number(t, "opentsdb_events_refused"); n != 1 {
+		t.Errorf("%d events of lines were refused, want 1: the index has room for 3", n)
+	}
+}
+
 // The steps of the stop are logged, the last first, each with its time.
 func TestStopIsStartInReverse(t *testing.T) {
 	d := start(t, "--self-events", "10s", "--snapshot", snapshotFile(t))

@@ -6,6 +6,7 @@ var statHelp = map[string]string{
 	"accept failures":                  "Calls of accept that failed; accepting may pause for a moment.",
 	"connections refused at the limit": "Connections closed at once because of --max-conns or --max-conns-per-address.",
 	"connections":                      "Connections open now.",
+	"udp sockets":                      "UDP sockets open now, one for each address and loop.",
 	"reads":                            "Calls of read.",
 	"reads while paused":               "Calls of read on a connection that is paused: always 0.",
 	"bytes read":                       "Bytes read from connections.",

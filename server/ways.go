@@ -149,7 +149,7 @@ var lineHelp = [series.Problems]string{
 	series.BadTag:    "Lines with a tag that is not of the form key=value.",
 	series.BadValue:  "Lines whose value is no number.",
 	series.NotFinite: "Lines whose value is a NaN or an infinity.",
-	series.BadTime:   "Lines whose time is no number of seconds.",
+	series.BadTime:   "Lines whose time is no number of seconds or milliseconds since 1970.",
 	series.Unknown:   "Lines with a command that is not known.",
 	series.Broken:    "Lines at which our own code failed.",
 }

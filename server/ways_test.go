@@ -73,9 +73,9 @@ func TestLinesAmongRubbish(t *testing.T) {
 			}
 			c.end()
 			awaitEntries(t, d, want, nil)
-			for _, problem := range []string{"4096 bytes or more (--max-line)", "not text", "tag: 3 at once", "value: 1 at once"} {
+			for problem, says := range map[string]string{"too long": "4096 bytes or more (--max-line)", "not text": " at once", "tag": "3 at once", "value": "1 at once"} {
 				d.await(func(l logLine) bool {
-					return l.message() == "bad line" && strings.Contains(l.text("text"), problem) && l.text("peer") == c.LocalAddr().String()
+					return l.message() == "bad graphite line: "+problem && strings.Contains(l.text("text"), says) && l.text("peer") == c.LocalAddr().String()
 				})
 			}
 		})

@@ -33,7 +33,7 @@ func parsePut(p *series.Point, line []byte) series.Problem {
 	case bytes.IndexByte(name, ';') >= 0: // it would look like a tag in the service
 		return series.BadName
 	}
-	if why := p.ParseTimeOrMillis(at); why != series.None {
+	if why := p.ParseTime(at); why != series.None {
 		return why
 	}
 	if why := p.ParseValue(value); why != series.None {

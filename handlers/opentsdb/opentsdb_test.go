@@ -27,6 +27,7 @@ func TestLines(t *testing.T) {
 		{"put", "number of fields", `number of fields: "put"`},
 		{"put a 1", "number of fields", "number of fields"},
 		{"put a x 1", "time", "time"},
+		{"put a 1700000000123456 1 host=h", "time", "time"},
 		{"put a 1 x", "value", "value"},
 		{"put a 1 nan", "value not finite", "not finite"},
 		{"put a;b=c 1 2", "no name", "no name"},

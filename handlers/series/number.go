@@ -9,9 +9,9 @@ import (
 // micros is the number of microseconds in a second.
 const micros = 1_000_000
 
-// furthest bounds times, in seconds of the Unix epoch, so that they are exact enough
-// in microseconds.
-const furthest = math.MaxInt64 / micros / 2
+// furthest bounds times, in seconds of the Unix epoch: a number beyond it is in another
+// unit. The point of a time so far away, such as one in microseconds, would never expire.
+const furthest = math.MaxUint32
 
 // ParseValue takes the point's value from its decimal form.
 func (p *Point) ParseValue(b []byte) Problem {
@@ -26,29 +26,23 @@ func (p *Point) ParseValue(b []byte) Problem {
 	return None
 }
 
-// ParseTime takes the point's time from its form in seconds of the Unix epoch. An empty
-// one, N and -1 mean the time of receipt.
-func (p *Point) ParseTime(b []byte) Problem { return p.parseTime(b, 1) }
-
-// ParseTimeOrMillis is ParseTime, but that a number of more than 32 bits is one of
-// milliseconds, as OpenTSDB has it.
-func (p *Point) ParseTimeOrMillis(b []byte) Problem { return p.parseTime(b, 1000) }
-
-// parseTime divides by large where the number takes more than 32 bits.
-func (p *Point) parseTime(b []byte, large float64) Problem {
+// ParseTime takes the point's time from its form in seconds of the Unix epoch, or, if it
+// takes more than 32 bits, in milliseconds. An empty one, N and -1 mean the time of receipt.
+func (p *Point) ParseTime(b []byte) Problem {
 	p.Timed = false
 	if len(b) == 0 || string(b) == "N" {
 		return None
 	}
 	v, ok := parse(b)
-	if v > math.MaxUint32 {
-		v /= large
+	at := math.Round(v * micros)
+	if v > furthest { // milliseconds
+		at = math.Round(v * micros / 1000)
 	}
-	if !ok || math.Abs(v) > furthest {
+	if !ok || math.Abs(at) > furthest*micros {
 		return BadTime
 	}
 	if v != -1 {
-		p.Timed, p.Micros = true, int64(math.Round(v*micros))
+		p.Timed, p.Micros = true, int64(at)
 	}
 	return None
 }

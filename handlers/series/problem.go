@@ -22,7 +22,7 @@ const (
 	BadValue
 	// NotFinite: the value is a NaN or an infinity.
 	NotFinite
-	// BadTime: the time is no number, or beyond all times.
+	// BadTime: the time is no number, or one that is neither in seconds nor in milliseconds.
 	BadTime
 	// Unknown: it is a command that is not known.
 	Unknown
