@@ -79,7 +79,6 @@ func hostNames() []string {
 // startWeb starts what HTTP needs beside the loops: the gathering of numbers, and what
 // waits for body writers at the end.
 func (s *server) startWeb() {
-	s.warnOfOpenDoors()
 	s.api.Numbers = web.NewNumbers(s.numbers)
 	s.parts = append(s.parts, part{"body writers", func(ctx context.Context) error { return s.waitForWriters(ctx) }})
 }
@@ -123,15 +122,17 @@ func (s *server) pipelines() string {
 	return b.String()
 }
 
-// warnOfOpenDoors tells whoever starts the server that it serves others without a token.
-func (s *server) warnOfOpenDoors() {
-	if s.o.HTTPWriteToken != "" && s.o.HTTPReadToken != "" {
-		return
+// doorWarnings tells whoever starts the server that it serves others without a token.
+func (o *Options) doorWarnings() []warning {
+	if o.HTTPWriteToken != "" && o.HTTPReadToken != "" {
+		return nil
 	}
-	for _, address := range s.o.HTTP {
+	var all []warning
+	for _, address := range o.HTTP {
 		if !isLoopback(address) {
-			s.log.Warn("HTTP is served beyond this machine, and not all of it wants a token", "flag", "--http", "addr", address,
-				"cure", "set --http-read-token and --http-write-token")
+			all = append(all, warning{"HTTP is served beyond this machine, and not all of it wants a token",
+				[]any{"flag", "--http", "addr", address, "cure", "set --http-read-token and --http-write-token"}})
 		}
 	}
+	return all
 }

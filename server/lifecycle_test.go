@@ -53,7 +53,7 @@ func TestWrongSettingsStartNothing(t *testing.T) {
 func TestCheckPrintsSettings(t *testing.T) {
 	file := settingsFile(t, "loops = 3\nhandlers = 5\nttl = 2m\n")
 	code, stdout, stderr := runOnce(t, []string{"DARBOUX_HANDLERS=6"}, "--check", "--config", file, "--ring-slots", "64")
-	if code != exitOK || stderr != "" {
+	if code != exitOK || strings.Contains(stderr, "level=ERROR") {
 		t.Fatalf("exit code %d, stderr %q", code, stderr)
 	}
 	lines := strings.Split(stdout, "\n")
@@ -115,10 +115,50 @@ func TestSeveralListeners(t *testing.T) {
 	}
 }
 
-func TestNoListener(t *testing.T) {
-	d := start(t, "--tcp", "")
-	if d.addr != "" {
-		t.Errorf("listening on %s with --tcp empty", d.addr)
+// --check tells what can be known of a start without one.
+func TestCheckForesees(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		code int
+		want string // in stderr
+	}{
+		{[]string{"--snapshot", "/nonexistent/x"}, exitFailed, "--snapshot: stat /nonexistent: no such file or directory"},
+		{[]string{"--tcp", "nowhere.invalid:5555"}, exitFailed, "--tcp nowhere.invalid:5555: lookup nowhere.invalid"},
+		{[]string{"--tcp", "", "--udp", "", "--http", ""}, exitUsage, "nothing is served"},
+		{[]string{"--tcp", "127.0.0.1:7777", "--http", "127.0.0.1:7777"}, exitUsage, "tcp 127.0.0.1:7777 is served by --tcp already"},
+		{[]string{"--memory", "1TiB"}, exitOK, "at worst more memory is needed than there is"},
+		{[]string{"--max-conns", "10000000"}, exitOK, "the limit of open files is too low for the connections"},
+		{[]string{"--http", ":5556"}, exitOK, "HTTP is served beyond this machine"},
+		{[]string{"--tcp", "127.0.0.1:0,127.0.0.1:0", "--graphite", "127.0.0.1:5555", "--snapshot", snapshotFile(t)}, exitUsage, "udp 127.0.0.1:5555 is served by --udp already"},
+		{[]string{"--tcp", "127.0.0.1:0,127.0.0.1:0", "--udp", "127.0.0.1:0", "--snapshot", snapshotFile(t)}, exitOK, ""},
+	} {
+		code, _, stderr := runOnce(t, nil, append(tc.args, "--check")...)
+		if code != tc.code || !strings.Contains(stderr, tc.want) || tc.want == "" && strings.Contains(stderr, "level=ERROR") {
+			t.Errorf("%v: exit code %d, want %d; stderr, in which should be %q:\n%s", tc.args, code, tc.code, tc.want, stderr)
+		}
+	}
+}
+
+// Where the limit of open files leaves few connections the start says so, with the cure.
+func TestFewOpenFiles(t *testing.T) {
+	for _, tc := range []struct {
+		files int
+		conns string
+		cure  string // empty: no warning
+	}{
+		{100, "auto", "ulimit -n 192, or more"}, {191, "auto", "ulimit -n 192, or more"}, {192, "auto", ""}, {20_000, "auto", ""},
+		{20_000, "1000000", "ulimit -n 1000128, or more"}, {20_000, "10", ""}, {20_000, "19872", ""},
+	} {
+		m := testMachine
+		m.files = tc.files
+		o, _, err := load([]string{"--max-conns", tc.conns}, nil, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := o.filesWarnings()
+		if tc.cure == "" && len(got) > 0 || tc.cure != "" && (len(got) != 1 || !slices.Contains(got[0].fields, any(tc.cure))) {
+			t.Errorf("%d open files, --max-conns %s: warned %v, want the cure %q", tc.files, tc.conns, got, tc.cure)
+		}
 	}
 }
 

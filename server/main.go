@@ -41,7 +41,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		return exitOK
 	case o.Check:
 		printSettings(stdout, o, table)
-		return exitOK
+		return check(o, newLogger(stderr, o.LogLevel, o.LogFormat))
 	}
 	return serve(o, newLogger(stderr, o.LogLevel, o.LogFormat))
 }

@@ -75,8 +75,7 @@ func totalOf(terms []term) int64 {
 	return sum
 }
 
-// logMemory tells what the memory of the process can come to, term by term, and warns
-// if that is more than there is.
+// logMemory tells what the memory of the process can come to, term by term.
 func (s *server) logMemory() {
 	o := s.o
 	all := append(o.terms(), term{"index", o.IndexMemory})
@@ -86,11 +85,17 @@ func (s *server) logMemory() {
 		fields = append(fields, t.name, t.bytes)
 	}
 	s.log.Info("memory at most, in bytes", append(fields, "total", total, "available", o.Machine.memory, "source", o.Machine.source)...)
-	if total > o.Machine.memory {
-		s.log.Warn("at worst more memory is needed than there is: the kernel may end the process then",
-			"needed", sizeText(total), "available", sizeText(o.Machine.memory),
-			"cure", "lower --memory, --stream-memory, --max-frame, --max-conns, --ring-slots or --index-memory")
+}
+
+// memoryWarnings tells if that is more than there is.
+func (o *Options) memoryWarnings() []warning {
+	total := totalOf(o.terms()) + o.IndexMemory
+	if total <= o.Machine.memory {
+		return nil
 	}
+	return []warning{{"at worst more memory is needed than there is: the kernel may end the process then",
+		[]any{"needed", sizeText(total), "available", sizeText(o.Machine.memory),
+			"cure", "lower --memory, --stream-memory, --max-frame, --max-conns, --ring-slots or --index-memory"}}}
 }
 
 // heapMargin is the part of the sum, as a divisor, by which the collector may overshoot.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"darboux/frame"
 	"darboux/loop"
@@ -22,6 +23,8 @@ var relations = []relation{
 	{[]string{"memory", "loops"}, shareIsWorkable},
 	{[]string{"ring-slots", "loops", "handlers"}, everyLoopHasCredit},
 	{[]string{"snapshot", "snapshot-salvage"}, salvageHasFile},
+	{[]string{"tcp", "udp", "graphite", "opentsdb", "http"}, somethingListens},
+	{[]string{"tcp", "udp", "graphite", "opentsdb", "http"}, addressesDiffer},
 }
 
 // reserveHoldsFrame: a frame above --conn-memory must fit into the reserve for such.
@@ -66,6 +69,26 @@ func salvageHasFile(o *Options, named func(string) *setting) error {
 		return nil
 	}
 	return fmt.Errorf("%s: there is nothing to salvage without a file by --snapshot", named("snapshot-salvage"))
+}
+
+func somethingListens(o *Options, _ func(string) *setting) error {
+	if len(o.listeners()) > 0 {
+		return nil
+	}
+	return errors.New("nothing is served: --tcp, --udp, --graphite, --opentsdb and --http are all empty")
+}
+
+// addressesDiffer: an address is served by one protocol, unless its port is 0, any free one.
+func addressesDiffer(o *Options, _ func(string) *setting) error {
+	served := map[listener]string{} // by network and address: the flag
+	for _, l := range o.listeners() {
+		key := listener{network: l.network, address: l.address}
+		if before, taken := served[key]; taken && !strings.HasSuffix(l.address, ":0") {
+			return fmt.Errorf("%s %s: %s %s is served by %s already", l.flag, l.address, l.network, l.address, before)
+		}
+		served[key] = l.flag
+	}
+	return nil
 }
 
 func checkRelations(o *Options, table []*setting) error {

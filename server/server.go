@@ -100,6 +100,9 @@ func (s *server) logSettings() {
 		"max_reply", sizeText(o.MaxReply), "stream_memory", sizeText(o.StreamMemory),
 		"index_memory", sizeText(o.IndexMemory), "index_entries", o.IndexEntries)
 	s.logMemory()
+	for _, w := range o.warnings() {
+		w.log(s.log)
+	}
 }
 
 // startLoops starts loops and handlers and opens the listeners. At the end the
