@@ -100,6 +100,20 @@ func (l logLine) number(t *testing.T, key string) int64 {
 	return i
 }
 
+// seconds returns a duration of the line; the test fails if it is not there.
+func (l logLine) seconds(t *testing.T, key string) float64 {
+	t.Helper()
+	n, ok := l[key].(json.Number)
+	if !ok {
+		t.Fatalf("no duration %s in %v", key, l)
+	}
+	s, err := n.Float64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // A daemon is a started darboux.
 type daemon struct {
 	t    *testing.T

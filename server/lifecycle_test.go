@@ -289,7 +289,7 @@ func TestStopIsStartInReverse(t *testing.T) {
 	for _, l := range d.lines {
 		if l.message() == "stopped" {
 			stopped = append(stopped, l.text("part"))
-			l.number(t, "took")
+			l.seconds(t, "took")
 		}
 	}
 	want := []string{"self events", "reaper", "connections", "body writers", "handlers", "loops", "snapshots", "index"}

@@ -81,9 +81,9 @@ func TestLongSnapshot(t *testing.T) {
 		text: fmt.Sprintf("darboux-load sends events of 185 bytes for 1,000,000 keys, 8 connections, 64 Msgs of 100 events outstanding on each; %d times for 5 s without a snapshot, and in turns for 5 s while one snapshot follows the other. "+
 			"Client and daemon share the machine. Medians, and the least and the greatest.\n\n"+
 			"| | median | from | to |\n| --- | --- | --- | --- |\n%s%s%s\n"+
-			"The last snapshot: %d events, %.1f MiB, written in %d ms at the end; loaded by the next start in %d ms.\n",
+			"The last snapshot: %d events, %.1f MiB, written in %.0f ms at the end; loaded by the next start in %.0f ms.\n",
 			rounds, row("events/s without", 1, without), row("events/s during snapshots", 1, during), row("ratio in turns", 0.001, ratios),
-			written.number(t, "events"), inMiB(written.number(t, "bytes")), written.number(t, "took")/1e6, loaded.number(t, "took")/1e6),
+			written.number(t, "events"), inMiB(written.number(t, "bytes")), 1000*written.seconds(t, "took"), 1000*loaded.seconds(t, "took")),
 	}.write(t)
 }
 

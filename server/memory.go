@@ -94,7 +94,7 @@ func (o *Options) memoryWarnings() []warning {
 		return nil
 	}
 	return []warning{{"at worst more memory is needed than there is: the kernel may end the process then",
-		[]any{"needed", sizeText(total), "available", sizeText(o.Machine.memory),
+		[]any{"needed", byteSize(total), "available", byteSize(o.Machine.memory),
 			"cure", "lower --memory, --stream-memory, --max-frame, --max-conns, --ring-slots or --index-memory"}}}
 }
 

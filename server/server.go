@@ -95,10 +95,10 @@ func (s *server) logSettings() {
 	o := s.o
 	s.log.Info("starting", "version", version(), "pid", os.Getpid(),
 		"loops", o.Loops, "handlers", o.Handlers, "ring_slots", o.RingSlots,
-		"max_conns", o.MaxConns, "memory", sizeText(o.Memory), "conn_memory", sizeText(o.ConnMemory),
-		"max_frame", sizeText(o.MaxFrame), "max_event", sizeText(o.MaxEvent),
-		"max_reply", sizeText(o.MaxReply), "stream_memory", sizeText(o.StreamMemory),
-		"index_memory", sizeText(o.IndexMemory), "index_entries", o.IndexEntries)
+		"max_conns", o.MaxConns, "memory", byteSize(o.Memory), "conn_memory", byteSize(o.ConnMemory),
+		"max_frame", byteSize(o.MaxFrame), "max_event", byteSize(o.MaxEvent),
+		"max_reply", byteSize(o.MaxReply), "stream_memory", byteSize(o.StreamMemory),
+		"index_memory", byteSize(o.IndexMemory), "index_entries", o.IndexEntries)
 	s.logMemory()
 	for _, w := range o.warnings() {
 		w.log(s.log)

@@ -71,7 +71,7 @@ func (s *server) listen(w way, kind int) error {
 				return fmt.Errorf("%s %s: %w", w.flag, address, err)
 			}
 			s.tellBuffer(w, real.String(), int64(granted))
-			fields = append(fields, "addr", real.String(), "receive_buffer", sizeText(int64(granted)))
+			fields = append(fields, "addr", real.String(), "receive_buffer", byteSize(granted))
 		}
 		s.log.Info("listening", append(fields, "path", pathOf(s.o, w))...)
 	}
@@ -84,7 +84,7 @@ func (s *server) tellBuffer(w way, address string, granted int64) {
 		return
 	}
 	s.log.Warn("the kernel grants a smaller receive buffer: bursts of datagrams may be dropped",
-		"flag", w.flag, "addr", address, "asked", sizeText(s.o.UDPBuffer), "granted", sizeText(granted),
+		"flag", w.flag, "addr", address, "asked", byteSize(s.o.UDPBuffer), "granted", byteSize(granted),
 		"cure", fmt.Sprintf("sysctl -w net.core.rmem_max=%d", s.o.UDPBuffer))
 }
 

@@ -102,12 +102,12 @@ func TestASecondDaemonRefusesToStart(t *testing.T) {
 func TestReceiveBufferIsTold(t *testing.T) {
 	d := start(t, "--udp", "127.0.0.1:0", "--udp-buffer", "64KiB")
 	l := d.await(func(l logLine) bool { return l.message() == "listening" && l.text("network") == "udp" })
-	if got := l.text("receive_buffer"); got != "64KiB" {
-		t.Errorf("the log says %q, want 64KiB", got)
+	if got := l.number(t, "receive_buffer"); got != 64*kib {
+		t.Errorf("the log says %d bytes, want 64KiB", got)
 	}
 	d = start(t, "--udp", "127.0.0.1:0", "--udp-buffer", "1GiB")
 	l = d.await(func(l logLine) bool { return strings.Contains(l.message(), "smaller receive buffer") })
-	if l.text("asked") != "1GiB" || !strings.Contains(l.text("cure"), "net.core.rmem_max=1073741824") {
+	if l.number(t, "asked") != gib || !strings.Contains(l.text("cure"), "net.core.rmem_max=1073741824") {
 		t.Errorf("the log says %v", l)
 	}
 }
