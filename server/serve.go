@@ -117,7 +117,7 @@ func (s *server) writeLedger() bool {
 
 // work is what was done for peers, and refused, in few numbers.
 func (s *server) work() []frame.Stat {
-	all := named(s.riemann.Stats(), "msgs", "events", "events refused", "queries")
+	all := named(slices.Concat(s.riemann.Stats(), s.queryLog.Stats()), "msgs", "events", "events refused", "queries")
 	for _, l := range []*handlers.Lines{s.graphite, s.opentsdb} {
 		all = append(all, named(l.Stats(), l.Name+" lines", l.Name+" events refused")...)
 	}
