@@ -31,6 +31,7 @@ type snapshots struct {
 	salvage bool
 	failing bool // the last one failed
 
+	lock    *os.File    // keeps other processes from the file; nil: it could not be had
 	asked   chan string // why, one at a time
 	stuck   atomic.Bool // a call of the file system never came back: the store is still in use
 	cancel  context.CancelFunc
@@ -59,6 +60,9 @@ func (s *snapshots) load(ctx context.Context, now time.Time) error {
 	if err := checkFolder(s.file.Path); err != nil {
 		return err
 	}
+	if err := s.takeFile(); err != nil {
+		return err
+	}
 	begin := time.Now()
 	got, err := s.file.Load(ctx, s.store, now.UnixMicro())
 	s.loaded.Store(got.Events)
@@ -81,6 +85,21 @@ func (s *snapshots) load(ctx context.Context, now time.Time) error {
 	if got.Refused > 0 {
 		s.log.Warn("events of the snapshot were refused", "events", got.Refused, "reason", s.store.WhyRefused())
 	}
+	return nil
+}
+
+// takeFile keeps other processes from the file: two that write to it would each undo what
+// the other did. A folder that can't be written to now, or a file system without locks,
+// keeps nobody from starting.
+func (s *snapshots) takeFile() error {
+	lock, err := lockFile(s.file.Path + ".lock")
+	if errors.Is(err, errInUse) {
+		return fmt.Errorf("%s: %w; give each server a file of its own", s.file.Path, err)
+	}
+	if err != nil {
+		s.log.Warn("nothing keeps another server from the same snapshot", "file", s.file.Path, "error", err)
+	}
+	s.lock = lock
 	return nil
 }
 
@@ -147,6 +166,9 @@ func (s *snapshots) stop(ctx context.Context) error {
 	}()
 	select {
 	case err := <-done:
+		if s.lock != nil {
+			_ = s.lock.Close() // nothing of it is to be kept
+		}
 		return s.inTime(err)
 	case <-time.After(s.timeout + stuckGrace):
 		s.stuck.Store(true)
