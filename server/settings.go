@@ -127,7 +127,7 @@ func settings(o *Options) []*setting {
 		{name: "expire-every", value: "DURATION", initial: "5s", parse: duration(&o.ExpireEvery, 10*time.Millisecond, 24*time.Hour),
 			help: "time between two runs that take expired events out of the index"},
 		{name: "expire-keep", value: "FIELD", initial: "host,service", list: true, parse: keptFields(&o.ExpireKeep),
-			help: "what the notice of an expiry keeps of the event: host, service, description, metric, ttl, tags, attributes or all; repeatable"},
+			help: "what the notice of an expiry keeps of the event: host, service, description, metric, ttl, tags, attributes or all; repeatable (nothing sends notices to clients yet)"},
 		{name: "newest-wins", initial: "false", parse: yesOrNo(&o.NewestWins),
 			help: "keep the event of the latest time of each host and service, not the one received last"},
 		{name: "index-entries", value: "N", initial: "0", parse: wholeNumber(&o.IndexEntries, 0, mostEntries),
