@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"time"
@@ -47,6 +48,17 @@ func (g *Group) Listen(addr string, kind int) (net.Addr, error) {
 		l.listeners = append(l.listeners, &listener{fd: fd, kind: kind, addr: real})
 	}
 	return real, nil
+}
+
+// LookUp finds out whether the host of an address to listen on has an address of its own,
+// as far as that can be known without listening. Any goroutine may call it.
+func LookUp(ctx context.Context, addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil || host == "" { // all addresses of the machine
+		return err
+	}
+	_, err = net.DefaultResolver.LookupHost(ctx, host)
+	return err
 }
 
 // probe binds the address without SO_REUSEPORT, which fails where anybody listens

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"time"
+
+	"darboux/loop"
 )
 
 // check tells what a start with these settings would warn of and fail at, as far as that
@@ -63,15 +64,8 @@ func (o *Options) obstacles(ctx context.Context) []error {
 		}
 	}
 	for _, l := range o.listeners() {
-		host, _, err := net.SplitHostPort(l.address)
-		if err != nil {
-			panic("BUG: unchecked address: " + l.address)
-		}
-		if host == "" {
-			continue // all addresses of the machine
-		}
 		ctx, cancel := context.WithTimeout(ctx, lookUpTime)
-		_, err = net.DefaultResolver.LookupHost(ctx, host)
+		err := loop.LookUp(ctx, l.address)
 		cancel()
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s %s: %w", l.flag, l.address, err))
