@@ -428,6 +428,9 @@ func killedInSnapshots(t *testing.T, kills int) (partial int) {
 				t.Error(err)
 			}
 		})
+		for limit := newDeadline(t); s.acked.Load() == 0; time.Sleep(time.Millisecond) { // a poll, bounded
+			limit.check("churn is not served")
+		}
 		d.signal(syscall.SIGUSR1)
 		time.Sleep(time.Duration(random.IntN(30_000)) * time.Microsecond) // the random moment
 		d.kill()

@@ -73,9 +73,14 @@ func New(cfg Config) *Index {
 }
 
 // Close frees the index's memory. Nobody may use the index during Close or
-// afterwards; all streams are released before.
+// afterwards; all streams are released before, or Close panics.
 func (x *Index) Close() {
 	x.streams.wait()
+	for _, s := range x.shards {
+		if s.counts.Pins != 0 {
+			panic("BUG: the index is closed while entries are pinned")
+		}
+	}
 	x.shards = nil
 	x.pages.close()
 }

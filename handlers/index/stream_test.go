@@ -202,6 +202,20 @@ func TestStreamTooLong(t *testing.T) {
 	}
 }
 
+// Who closes an index whose entries somebody still holds is told so.
+func TestClosedUnderAStream(t *testing.T) {
+	x := newIndex(t, Config{})
+	apply(t, x, hostNamed(1))
+	st := streamOf(x, matchAll{})
+	defer st.Release()
+	defer func() {
+		if recover() == nil {
+			t.Error("nobody minds")
+		}
+	}()
+	x.Close()
+}
+
 func TestStreamReleasedTwice(t *testing.T) {
 	x := newIndex(t, Config{})
 	st := x.Stream()
