@@ -14,6 +14,9 @@ const (
 	// holdBytes is how many bytes of entries it looks at under one lock, about. A
 	// larger entry is looked at without the lock.
 	holdBytes = 32 << 10
+	// usualSize is how many bytes of an entry count as one entry of a slice: a larger one
+	// counts as several.
+	usualSize = holdBytes / holdIDs
 	// holdSkipped is how many ids without an entry are passed over under one lock.
 	holdSkipped = 4 * holdIDs
 )
@@ -183,7 +186,7 @@ func (f *finder) rest(s *shard, next uint32, end bool) {
 func (f *finder) tooYoung(x *entry) bool { return f.cur.inside && x.born() >= f.cur.born }
 
 func (f *finder) matches(x *entry, kept riemann.Fields) bool {
-	f.budget--
+	f.budget -= 1 + int(x.size)/usualSize
 	f.cur.Looked++
 	x.viewOf(&f.cur.view, kept, f.needs)
 	return f.q.Match(&f.cur.view)

@@ -126,3 +126,33 @@ func TestBirthsBeginAnew(t *testing.T) {
 		t.Errorf("births are %d", births)
 	}
 }
+
+// weigher counts the bytes of the entries that it is shown, and finds none.
+type weigher struct{ entries, bytes int }
+
+func (w *weigher) Match(e *riemann.Event) bool {
+	w.entries++
+	w.bytes += len(e.Raw)
+	return false
+}
+
+// One call of a search looks at so many entries only if they are of the usual size: who
+// copies what it is shown needs little memory, however large entries are.
+func TestASliceOfLargeEntriesIsShort(t *testing.T) {
+	const entries, size, slice = 40, 100_000, 128
+	x := newIndex(t, Config{Shards: 2, DefaultTTL: 60})
+	for i := range entries {
+		apply(t, x, riemann.Record{Host: fmt.Sprint(i), Description: strings.Repeat("d", size)})
+	}
+	var all weigher
+	for cur := (Cursor{Slice: slice}); !cur.Done; {
+		before := all.bytes
+		x.Search(&all, &cur, nil, 0)
+		if n, most := all.bytes-before, slice*usualSize+2*size; n > most {
+			t.Fatalf("%d bytes of entries in one slice; want at most %d", n, most)
+		}
+	}
+	if all.entries != entries {
+		t.Errorf("%d entries were looked at; want %d", all.entries, entries)
+	}
+}

@@ -105,7 +105,7 @@ func (w Way) String() string { return [ways]string{"nothing", "key", "posting", 
 // it holds nothing of the store, so it may be dropped at any time. It must not
 // be used by two goroutines at once, nor with two stores.
 type Cursor struct {
-	Slice  int  // entries to look at in one call, about; 0 is no limit
+	Slice  int  // entries to look at in one call, about, and fewer if they are large; 0 is no limit
 	Within bool // Search stops before a match that would exceed its limit, and sets Full
 	Count  bool // Search only counts the matches
 
