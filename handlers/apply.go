@@ -11,6 +11,10 @@ import (
 // cache misses to overlap.
 const joinEvents = 64
 
+// mostOwed is how many Msgs are decoded at most before they are answered, whatever few
+// events they have: they are kept where a burst is worked in slices.
+const mostOwed = 512
+
 // owed is a Msg whose events are to be applied before it is answered.
 type owed struct {
 	events  int // that it has
@@ -27,7 +31,9 @@ func (w *msgWorker) owe() {
 
 // full reports whether the events at hand are to be applied before another Msg is
 // decoded.
-func (w *msgWorker) full() bool { return w.msg.Viewed() >= joinEvents || !w.msg.Whole() }
+func (w *msgWorker) full() bool {
+	return w.msg.Viewed() >= joinEvents || len(w.owed) >= mostOwed || !w.msg.Whole()
+}
 
 // pay applies the events at hand and answers the Msgs they came in, the last one perhaps
 // by its query. If it is not Done, the burst is to go on with it later.

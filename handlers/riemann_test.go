@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -254,6 +255,26 @@ func TestLongQueriesAreWorkedInSlices(t *testing.T) {
 	}
 	if got := replies(t, burst.Out); len(got) != 2 || len(got[0].Events) != 0 {
 		t.Errorf("%d replies; want 2, the first without events", len(got))
+	}
+}
+
+// What is kept of a Msg that is applied in slices is small, however many Msgs without
+// events stand in front of it.
+func TestFewMsgsAreOwedBetweenSlices(t *testing.T) {
+	const empty = 9000
+	now := time.Duration(0)
+	b := newBench(func(r *Riemann) {
+		r.Elapsed = func() time.Duration { now += sliceTime; return now }
+	})
+	burst := newBurst(append(make([][]byte, empty), bytes.Repeat([]byte{6<<3 | 2, 0}, 4000))...)
+	slices := 0
+	for ; b.worker.Work(burst) == frame.Yielded; slices++ {
+		if a, ok := burst.Kept.(*applying); ok && len(a.owed) > mostOwed {
+			t.Fatalf("%d Msgs are owed between two slices; want at most %d", len(a.owed), mostOwed)
+		}
+	}
+	if got := replies(t, burst.Out); len(got) != empty+1 || slices == 0 {
+		t.Errorf("%d replies in %d slices; want %d in some", len(got), slices+1, empty+1)
 	}
 }
 
