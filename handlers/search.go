@@ -18,7 +18,7 @@ const (
 	sliceEntries = 10_000
 	// smallQuery is the size in bytes up to which a query that is being run needs no
 	// room.
-	smallQuery = 16 << 10
+	smallQuery = 4 << 10
 )
 
 // search is a query that is being run, and its reply. As long as that fits into one

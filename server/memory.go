@@ -26,6 +26,9 @@ const (
 	// flightSize is what a burst in flight may hold beside its buffers: a query that
 	// is not large, a reply's state.
 	flightSize = 64 * kib
+	// keptSize is what a reply may keep beside its buffers and the reserve while its
+	// reader stands still.
+	keptSize = 8 * kib
 	// producerSize is a body writer's buffer and stack.
 	producerSize = 128 * kib
 	// snapshotSize is what is being written, beside the largest event.
@@ -52,6 +55,7 @@ func (o *Options) terms() []term {
 		{"loops", loops * loop.LoopSize},
 		{"handlers", handlers * (handlerSize + o.MaxFrame*grownFrame/4 + query.MaxPatterns)},
 		{"in_flight", flying * flightSize},
+		{"replies_kept", conns * keptSize},
 		{"queries", cachedQueryBytes},
 		{"streams", o.StreamMemory},
 	}

@@ -141,7 +141,7 @@ func (o *Options) resolve(m machine) {
 		o.Handlers = max(1, m.cores)
 	}
 	if o.MaxConns == auto {
-		byMemory := int(m.memory / connsPart / (loop.BeyondShare + loop.ConnSize))
+		byMemory := int(m.memory / connsPart / (loop.BeyondShare + loop.ConnSize + keptSize))
 		o.MaxConns = max(1, min(m.files-sparedFiles, byMemory, mostConns))
 	}
 	if o.IndexMemory == auto {

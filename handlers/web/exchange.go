@@ -23,6 +23,9 @@ type exchange struct {
 	sent    int64 // bytes of the body that were given to the loop
 	end     End   // of Observe
 	over    bool  // its result is recorded
+	size    int   // bytes of the request's head
+	taken   int   // bytes of reserve, for what is kept
+	reserve *frame.Reserve
 }
 
 var (
@@ -54,11 +57,13 @@ func (x *exchange) meet(b *frame.Burst) {
 // begin prepares the exchange for the next request.
 func (x *exchange) begin() {
 	x.head, x.http10, x.close, x.sent, x.end, x.over = false, false, false, 0, nil, false
+	x.size = 0
 }
 
 // take takes in a request, which is the known one, and notes what it means for the reply.
 func (x *exchange) take(k *known, r *frame.HTTPRequest) {
 	k.copyTo(&x.ctx.Request)
+	x.size = len(r.Head)
 	if len(r.Body) > 0 {
 		x.ctx.Request.SetBodyRaw(r.Content()) // a view of the burst's bytes
 	}
@@ -108,6 +113,9 @@ func (x *exchange) respond(w *worker, b *frame.Burst) (reusable bool) {
 		return x.atHand(w, b)
 	}
 	if s, ok := stream.(Sliced); ok {
+		if !x.takeRoom(b, sizeOf(s)) {
+			return x.noRoom(w, b)
+		}
 		b.Kept = &sliced{x: x, source: s, start: len(b.Out), chunk: -1}
 		return false
 	}
@@ -118,6 +126,41 @@ func (x *exchange) respond(w *worker, b *frame.Burst) (reusable bool) {
 	}
 	b.Kept = newProduced(x, b)
 	return false
+}
+
+// smallKept is how many bytes of a request's head, as parsed, and of a body's source may be
+// kept without room of the reserve while the reply is under way.
+const smallKept = 4 << 10
+
+// A Sized body stream tells how many bytes it keeps while it is under way.
+type Sized interface{ Size() int }
+
+func sizeOf(s Sliced) int {
+	if sized, ok := s.(Sized); ok {
+		return sized.Size()
+	}
+	return 0
+}
+
+// takeRoom takes room of the reserve for what is kept while the reply is under way, unless
+// that is small: n bytes, and the head, which takes about twice its length.
+func (x *exchange) takeRoom(b *frame.Burst, n int) bool {
+	over := 2*x.size + n - smallKept
+	if over <= 0 {
+		return true
+	}
+	if b.Extra == nil || !b.Extra.TryTake(over) {
+		return false
+	}
+	x.taken, x.reserve = over, b.Extra
+	return true
+}
+
+// noRoom answers that memory is short now.
+func (x *exchange) noRoom(w *worker, b *frame.Burst) bool {
+	x.fail(fasthttp.StatusServiceUnavailable, errNoRoom)
+	x.size = 0 // nothing is kept of it: this reply needs no room but the burst's
+	return x.atHand(w, b)
 }
 
 // respondLate sends the reply of fasthttp's TimeoutHandler. Its handler still runs and
@@ -163,6 +206,9 @@ func (x *exchange) atHand(w *worker, b *frame.Burst) bool {
 	body := x.ctx.Response.Body()
 	x.ctx.Response.Header.SetContentLength(len(body))
 	if len(body) > frame.MaxSmallReply || !fits(b, len(body)) {
+		if !x.takeRoom(b, len(body)) {
+			return x.noRoom(w, b)
+		}
 		x.appendHead(b)
 		b.Kept = &whole{x: x, rest: body}
 		return false
@@ -199,6 +245,10 @@ func (x *exchange) finish(t *tally, b *frame.Burst, err error) {
 		panic("BUG: the result of an exchange is recorded twice")
 	}
 	x.over = true
+	if x.taken > 0 {
+		x.reserve.Release(x.taken)
+		x.taken = 0
+	}
 	if b != nil {
 		b.Kept = nil
 		b.Close = b.Close || x.close

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -118,8 +119,7 @@ type search struct {
 	api      *API
 	want     wish
 	cursor   index.Cursor
-	matching bool   // true exactly while the query looks at an event
-	found    []byte // events as fields of a Msg
+	matching bool // true exactly while the query looks at an event
 	event    riemann.Event
 	tally    querylog.Tally
 }
@@ -137,26 +137,33 @@ func (s *search) Match(e *riemann.Event) bool {
 // wire bytes that it must not keep. It reports whether the search is at its end.
 func (s *search) slice(enough func() bool, take func(event []byte) error) (done bool, err error) {
 	s.cursor.Slice = s.Step()
+	found := scratch.Get().(*[]byte)
+	defer func() {
+		s.event = riemann.Event{} // a view of them
+		if cap(*found) <= keepBytes {
+			scratch.Put(found)
+		}
+	}()
 	until := s.api.Elapsed() + sliceTime
 	for !s.cursor.Done && !enough() && s.api.Elapsed() < until {
-		if err := s.find(); err != nil {
+		if err := s.find(found); err != nil {
 			return true, err
 		}
-		if err := eachEvent(s.found, take); err != nil {
+		if err := eachEvent(*found, take); err != nil {
 			return true, err
-		}
-		if cap(s.found) > keepBytes {
-			s.found = nil
 		}
 	}
 	return s.cursor.Done, nil
 }
 
-// find finds some events. An error is that the query can't afford a match.
-func (s *search) find() (err error) {
+// scratch are buffers for what a slice finds: between slices a reply keeps none.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// find finds some events, as fields of a Msg. An error is that the query can't afford a match.
+func (s *search) find(found *[]byte) (err error) {
 	defer guard(&s.matching)
 	defer s.stopped(&err)
-	s.found = s.api.Store.Search(s, &s.cursor, s.found[:0], foundBytes)
+	*found = s.api.Store.Search(s, &s.cursor, (*found)[:0], foundBytes)
 	return nil
 }
 
