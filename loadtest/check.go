@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -26,7 +27,7 @@ func (o *options) check() error {
 			return usagef("%s %s: must be %s to %s", d.flag, d.value, d.least, d.max)
 		}
 	}
-	for _, check := range []func() error{o.checkProto, o.checkLoop, o.checkFiles, o.checkSide, o.checkTarget, o.checkVerify} {
+	for _, check := range []func() error{o.checkProto, o.checkLoop, o.checkFiles, o.checkSide, o.checkTarget, o.checkVerify, o.checkOutputs} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -110,6 +111,35 @@ func (o *options) checkVerify() error {
 	}
 	if long := o.longest(); o.load.TTL > 0 && o.load.TTL < long {
 		return usagef("--ttl %s: with --verify, entries must outlive the run: at least %s (or 0s, if the server's own ttl is longer)", o.load.TTL, long)
+	}
+	return nil
+}
+
+// checkOutputs finds out before a run that its result could not be written after it.
+func (o *options) checkOutputs() error {
+	for _, f := range []struct{ flag, path string }{{"--json", o.json}, {"--hdr", o.hdr}, {"--html", o.html}} {
+		if f.path == "" || f.path == "-" {
+			continue
+		}
+		if err := checkWritable(f.path); err != nil {
+			return usagef("%s: %v", f.flag, err)
+		}
+	}
+	return nil
+}
+
+// checkWritable opens a file for writing as it is, and leaves nothing behind.
+func checkWritable(path string) error {
+	_, missing := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if missing != nil {
+		return os.Remove(path)
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ shall listen. --out NAME writes NAME.md, NAME.json and NAME.html.`
 	if len(servers) != 2 {
 		return 0, usagef("compare: needs two server commands, got %d", len(servers))
 	}
+	if err := checkOut(out); err != nil {
+		return 0, err
+	}
 	sides := []*point{{}, {}}
 	for round := range rounds {
 		for i, side := range sides {

@@ -176,7 +176,7 @@ func warnings(d *result.Document, out *run.Outcome) []string {
 		add("the client itself stood still for %s: the slowest latencies may be its own", report.Duration(stall))
 	}
 	if p := d.Pacing; p != nil && float64(p.Late) > tooManyLate*float64(p.Due) {
-		add("%d of %d requests were sent more than %s late: the server, --outstanding or the client held them back", p.Late, p.Due, report.Duration(p.LateAfter))
+		add("%d of %d requests were sent more than %s late or never: the server, --outstanding or the client held them back", p.Late, p.Due, report.Duration(p.LateAfter))
 	}
 	if q := d.Latency.OK; q != nil && q.Count < 100 {
 		add("only %d replies were measured: the upper percentiles are single requests", q.Count)

@@ -162,7 +162,7 @@ func TestPromises(t *testing.T) {
 	}{
 		{[]string{"--expect-p99", "10m", "--expect-rate", "1", "--expect-errors", "0"}, exitOK, "--expect-rate 1: kept"},
 		{[]string{"--expect-p99", "1ns"}, exitBroken, "--expect-p99 1ns: BROKEN"},
-		{[]string{"--expect-rate", "1G"}, exitBroken, "--expect-rate 1e+09: BROKEN"},
+		{[]string{"--expect-rate", "1G"}, exitBroken, "--expect-rate 1,000,000,000: BROKEN"},
 		{[]string{"--query-share", "50%", "--query", "unknown", "--expect-errors", "1%"}, exitBroken, "--expect-errors 0.01: BROKEN"},
 	} {
 		exit, out, errors := call(t, append(slices.Clone(base), test.args...)...)

@@ -98,7 +98,7 @@ func TestReportPutsRunsSideBySide(t *testing.T) {
 	if err := os.WriteFile(b, []byte(`{"schema": "other/1"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if exit, _, errors := call(t, "report", "--html", page, b); exit != exitBroken || !strings.Contains(errors, `schema "other/1"`) {
+	if exit, _, errors := call(t, "report", "--html", page, b); exit != exitBroken || !strings.Contains(errors, `a result of the form "other/1"`) {
 		t.Errorf("exit %d, %s", exit, errors)
 	}
 }

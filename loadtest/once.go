@@ -68,7 +68,7 @@ func (o *options) writeFiles(m *measured, out io.Writer) error {
 
 // reportRuns is the command report: it puts documents on one page.
 func reportRuns(_ context.Context, args []string, to streams) (int, error) {
-	const usage = "Usage: darboux-load report --html FILE [--title TEXT] RUN.json...\n\nPuts runs side by side on one page. A run is known by its --label, or else by its file."
+	const usage = "Usage: darboux-load report --html FILE [--title TEXT] RUN.json...\n\nPuts runs side by side on one page, also those of compare and sweep. A run is known by its --label, or else by its file."
 	var html, title string
 	paths, err := parseSmall("report", usage, args, to.out, func(fs *flag.FlagSet) {
 		fs.StringVar(&html, "html", "", "write the page to this `file`; - is standard output")
@@ -82,14 +82,11 @@ func reportRuns(_ context.Context, args []string, to streams) (int, error) {
 	}
 	page := report.Page{Title: title}
 	for _, path := range paths {
-		d, err := report.ReadJSON(path)
+		runs, err := report.ReadJSON(path)
 		if err != nil {
 			return 0, err
 		}
-		if d.Label == "" {
-			d.Label = path
-		}
-		page.Runs = append(page.Runs, d)
+		page.Runs = append(page.Runs, runs...)
 	}
 	if html == "-" {
 		return exitOK, page.HTML(to.out)

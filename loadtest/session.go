@@ -9,6 +9,7 @@ import (
 	"darboux/loadtest/child"
 	"darboux/loadtest/measure"
 	"darboux/loadtest/pace"
+	"darboux/loadtest/report"
 	"darboux/loadtest/result"
 	"darboux/loadtest/run"
 	"darboux/loadtest/verify"
@@ -56,6 +57,9 @@ func measureOnce(ctx context.Context, o *options, progress io.Writer) (*measured
 	}
 	if o.verify {
 		s.book = workload.NewBook(load)
+		if o.fill {
+			s.book.Filled()
+		}
 	}
 	s.cost = newCosts(s.pid())
 	s.live = newLive(progress, o)
@@ -191,7 +195,7 @@ func promises(o *options, d *result.Document) {
 		if o.load.QueryShare == 1 {
 			got = d.Rates.Msgs
 		}
-		add("--expect-rate", fmt.Sprint(o.expectRate), fmt.Sprintf("%.1f", got), got < o.expectRate)
+		add("--expect-rate", report.Rate(o.expectRate), report.Rate(got), got < o.expectRate)
 	}
 	if o.failsGiven {
 		failed := float64(d.Measured.Failed())

@@ -54,6 +54,9 @@ NAME.md, NAME.json and NAME.html.`
 	if err := g.check(o, rest); err != nil {
 		return 0, err
 	}
+	if err := checkOut(g.out); err != nil {
+		return 0, err
+	}
 	points, err := g.run(ctx, o, to)
 	if err != nil {
 		return 0, err

@@ -157,6 +157,23 @@ func documents(points []*point, bare bool) []*result.Document {
 	return runs
 }
 
+// checkOut finds out before any run that the files of --out could not be written, and makes
+// their folder.
+func checkOut(name string) error {
+	if name == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return usagef("--out: %v", err)
+	}
+	for _, suffix := range []string{".md", ".json", ".html"} {
+		if err := checkWritable(name + suffix); err != nil {
+			return usagef("--out: %v", err)
+		}
+	}
+	return nil
+}
+
 // writeResults shows a page as text, and writes NAME.md, NAME.json and
 // NAME.html if a name is given.
 func writeResults(page *report.Page, points []*point, name string, to streams) error {
@@ -165,9 +182,6 @@ func writeResults(page *report.Page, points []*point, name string, to streams) e
 	}
 	if name == "" {
 		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
 	}
 	for _, f := range []struct {
 		suffix string

@@ -55,6 +55,12 @@ function markWarmup(u) {
   u.ctx.restore();
 }
 
+// border is the style of a curve's box in the legend, by which two of one colour differ.
+function border(dash) {
+  if (!dash || dash.length === 0) return "solid";
+  return dash[0] < dash[1] ? "dotted" : "dashed";
+}
+
 // drawn tells how much a figure shows, when it does.
 function drawn(figure, lines) {
   figure.dataset.points = lines.reduce((n, l) => n + l.y.filter((v) => v != null).length, 0);
@@ -78,6 +84,7 @@ function plot(id, title, note, x, y, lines, warmup) {
     width: Math.min(1060, document.body.clientWidth - 8), height: 320,
     scales: {x: x.scale, y: y.log ? {distr: 3, log: 10} : {range: (u, min, max) => [0, (max || 1) * 1.05]}},
     axes: [x.axis, {size: 80, values: (u, ticks) => ticks.map((v) => (v == null ? "" : y.show(v)))}],
+    legend: {markers: {dash: (u, i) => border(u.series[i].dash)}},
     series: [
       {label: x.axis.label, value: (u, v) => x.show(v)},
       ...lines.map((l) => ({label: l.name, stroke: l.colour, dash: l.dash, width: 1.5, points: {show: l.x.length < 40}, value: (u, v) => y.show(v)})),

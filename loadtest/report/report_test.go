@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,6 +39,43 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// What is no result is told in words of its user: what it is, and where it goes wrong.
+func TestReadJSONErrors(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"schema": "darboux-load/1"`:      "is no result of --json: it ends at byte 27, in the middle",
+		`{"schema": "darboux-load/1", x}`:  "is no result of --json: it is not JSON at byte 30",
+		`5`:                                "is no result of --json: a number stands in place of a result",
+		``:                                 "is no result of --json: it is empty",
+		`{"schema": "darboux-load-udp/1"}`: `is a result of the form "darboux-load-udp/1"; only "darboux-load/1" can be shown`,
+		`{}`:                               `is no result of --json: it has no schema`,
+		`{"schema": "darboux-load/1", "rates": {"window_s": ""}}`: `is no result of --json: rates.window_s is a string`,
+		`{"schema": "darboux-load/1", "started": "yesterday"}`:    `is no result of --json: "yesterday" is no time`,
+		`[]`: "is no result of --json: its list is empty",
+	} {
+		path := filepath.Join(t.TempDir(), "x.json")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadJSON(path)
+		if err == nil || !strings.HasPrefix(err.Error(), path+" ") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") || strings.Contains(err.Error(), "json: cannot") || strings.Contains(err.Error(), "2006") {
+			t.Errorf("%s: %v, want %s", content, err, want)
+		}
+	}
+}
+
+// The lists that compare and sweep write are read as their runs.
+func TestReadJSONLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.json")
+	runs := []*result.Document{{Schema: result.Schema, Label: "A 1"}, {Schema: result.Schema}}
+	if err := WriteFile(path, func(w io.Writer) error { return JSONLines(w, runs) }); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadJSON(path)
+	if err != nil || len(got) != 2 || got[0].Label != "A 1" || got[1].Label != path+" 2" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // A document with nothing in it is valid JSON, and every output takes it.
 func TestAnEmptyDocument(t *testing.T) {
 	d := &result.Document{Schema: result.Schema}
@@ -45,7 +83,7 @@ func TestAnEmptyDocument(t *testing.T) {
 	if err := WriteFile(path, func(w io.Writer) error { return JSON(w, d) }); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ReadJSON(path); err != nil || got.Schema != result.Schema {
+	if got, err := ReadJSON(path); err != nil || len(got) != 1 || got[0].Schema != result.Schema {
 		t.Errorf("%+v, %v", got, err)
 	}
 	var b bytes.Buffer

@@ -125,8 +125,8 @@ func requests(b *bytes.Buffer, d *result.Document) {
 	}
 	b.WriteByte('\n')
 	if p := d.Pacing; p != nil {
-		fmt.Fprintf(b, "pacing: %s due, %s late (over %s, at most %s), backlog at most %s, in flight at most %s, never sent %s\n",
-			Number(p.Due), Number(p.Late), Duration(p.LateAfter), Duration(p.LatestNs), Number(p.MaxBacklog), Number(p.MaxFlight), Number(p.Unsent))
+		fmt.Fprintf(b, "pacing: %s due, %s late (over %s, at most %s) with %s never sent, backlog at most %s, in flight at most %s\n",
+			Number(p.Due), Number(p.Late), Duration(p.LateAfter), Duration(p.LatestNs), Number(p.Unsent), Number(p.MaxBacklog), Number(p.MaxFlight))
 	}
 }
 

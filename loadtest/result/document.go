@@ -133,15 +133,18 @@ func (l *Ledger) Failed() int64 {
 // Balanced tells whether every request sent has exactly one outcome.
 func (l *Ledger) Balanced() bool { return l.Sent == l.OK+l.Failed() }
 
-// Difference is what a later ledger has more than an earlier one.
+// Difference is what became known between two ledgers of a run. Sent is the sum of its
+// outcomes: some of these requests were sent before the earlier one.
 func Difference(later, earlier *Ledger) Ledger {
-	return Ledger{
-		Sent: later.Sent - earlier.Sent, OK: later.OK - earlier.OK,
+	d := Ledger{
+		OK:       later.OK - earlier.OK,
 		Rejected: later.Rejected - earlier.Rejected, Malformed: later.Malformed - earlier.Malformed,
 		Timeout: later.Timeout - earlier.Timeout, Reset: later.Reset - earlier.Reset, Missing: later.Missing - earlier.Missing,
 		Events: later.Events - earlier.Events, EventsOK: later.EventsOK - earlier.EventsOK, Queries: later.Queries - earlier.Queries,
 		BytesOut: later.BytesOut - earlier.BytesOut, BytesIn: later.BytesIn - earlier.BytesIn,
 	}
+	d.Sent = d.OK + d.Failed()
+	return d
 }
 
 // Connects counts connections, not requests.
@@ -156,11 +159,11 @@ type Connects struct {
 // Pacing tells how well an open loop kept its schedule in the measured window.
 type Pacing struct {
 	Due        int64 `json:"due"`          // requests whose time came
-	Late       int64 `json:"late"`         // sent more than LateAfter after their time
+	Late       int64 `json:"late"`         // sent more than LateAfter after their time, or never
 	LateAfter  int64 `json:"late_after"`   // ns
 	LatestNs   int64 `json:"latest"`       // ns: the greatest lateness
 	MaxBacklog int64 `json:"max_backlog"`  // requests that were due and not yet sent
-	Unsent     int64 `json:"never_sent"`   // due but not sent when the run ended
+	Unsent     int64 `json:"never_sent"`   // of Due, not sent when the window ended
 	MaxFlight  int64 `json:"max_inflight"` // requests sent and not yet answered
 }
 
@@ -269,7 +272,7 @@ type Stop struct {
 	AtS       float64  `json:"at_s"`       // since the run's start
 	TookS     *float64 `json:"took_s"`     // until its process had ended; null if it did not
 	Exit      string   `json:"exit"`       // its exit status
-	After     Ledger   `json:"after"`      // outcomes that became known after the signal; Sent is sent after it
+	After     Ledger   `json:"after"`      // of the requests whose outcome became known after the signal; events, queries and bytes are those sent after it
 	Connects  int64    `json:"reconnects"` // connections that it still took afterwards
 	Accounted bool     `json:"accounted"`  // every request of the run has one outcome
 }

@@ -96,6 +96,14 @@ func (l *lane) begin(conn wire.Conn) {
 	}
 }
 
+// explain tells why the server ended a connection.
+func (l *lane) explain(err error) string {
+	if l.replies.HTTP() {
+		return wire.HTTPHint
+	}
+	return plain(err)
+}
+
 // end accounts for a connection that is no more, err being what Read said.
 func (l *lane) end(err error) {
 	now := l.run.now()
@@ -103,7 +111,7 @@ func (l *lane) end(err error) {
 	if byServer {
 		l.run.endedByServer.Add(1)
 		if l.waiting > 0 || !errors.Is(err, io.EOF) {
-			l.run.errors.note("ended by the server", plain(err))
+			l.run.errors.note("ended by the server", l.explain(err))
 		}
 	} else {
 		l.run.endedByClient.Add(1)

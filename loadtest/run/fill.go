@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -55,6 +56,9 @@ func awaitAcks(conn wire.Conn, replies *wire.Replies, in []byte, n int) error {
 			case wire.Malformed:
 				return fmt.Errorf("a reply that does not begin with ok")
 			}
+		}
+		if err != nil && n > 0 && replies.HTTP() {
+			return errors.New(wire.HTTPHint)
 		}
 		if err != nil && n > 0 {
 			return err

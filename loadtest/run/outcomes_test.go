@@ -278,6 +278,23 @@ func TestQueriesApart(t *testing.T) {
 	})
 }
 
+// Whoever takes the port of HTTP for that of Riemann's protocol is told so.
+func TestAServerOfHTTPIsTold(t *testing.T) {
+	page := []byte("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+	synctest.Test(t, func(t *testing.T) {
+		s := &stub.Server{Serve: func(stub.Request) stub.Answer { return stub.Answer{After: 10 * ms, Reply: page, Close: true} }}
+		c := closed(t, s, 1, 1)
+		c.Duration = time.Second
+		out := mustRun(t, c)
+		if len(out.Errors) == 0 || !strings.Contains(out.Errors[0].Text, "it answers HTTP") {
+			t.Errorf("%+v", out.Errors)
+		}
+		if err := Fill(t.Context(), s.Dial, plainLoad(t, 1, nil), time.Second); err == nil || !strings.Contains(err.Error(), "it answers HTTP") {
+			t.Errorf("Fill: %v", err)
+		}
+	})
+}
+
 func TestFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		frames := 0

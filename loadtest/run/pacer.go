@@ -38,6 +38,7 @@ type pacer struct {
 	sent     int64
 	backlog  int64 // the greatest
 	measured result.Pacing
+	oldest   int64 // when the first request fell due that was not sent; written when drive returns
 }
 
 func newPacer(r *state, o *Open, w measure.Window, s Sleeper) *pacer {
@@ -79,6 +80,7 @@ func (p *pacer) drive(ctx context.Context) {
 		next = p.schedule.Next()
 		return int64(at)
 	}
+	defer func() { p.oldest = int64(next) }()
 	for !p.run.over() && ctx.Err() == nil {
 		now := p.run.now()
 		backlog := p.waiting(now)
@@ -132,12 +134,18 @@ func (p *pacer) noteLate(g *group, now int64) {
 	}
 }
 
-// result is how the schedule was kept; call it when drive has returned.
-func (p *pacer) result(flight int64) *result.Pacing {
+// result is how the schedule was kept until the window ended, which was to if the run was
+// interrupted; call it when drive has returned.
+func (p *pacer) result(to, flight int64) *result.Pacing {
+	p.window.To = min(p.window.To, to)
 	unsent := p.waiting(p.window.To)
 	r := p.measured
-	r.Unsent, r.MaxBacklog, r.MaxFlight = unsent, p.backlog, flight
+	r.MaxBacklog, r.MaxFlight = p.backlog, flight
 	before := pace.NewCounter(p.run.config.Open.Schedule()).Due(time.Duration(p.window.From - 1))
 	r.Due = p.counter.Due(time.Duration(p.window.To-1)) - before
+	if r.Unsent = min(unsent, r.Due); r.Unsent > 0 { // what is left of the warm-up's is not measured
+		r.Late += r.Unsent
+		r.LatestNs = max(r.LatestNs, p.window.To-max(p.window.From, p.oldest))
+	}
 	return &r
 }

@@ -138,7 +138,7 @@ func (r *state) conclude(out *Outcome) {
 	out.Errors = r.errors.list()
 	out.Stopped, out.Stall = r.stoppedAt, r.stall
 	if r.pacer != nil {
-		out.Pacing = r.pacer.result(r.highest.Load())
+		out.Pacing = r.pacer.result(out.Window.To, r.highest.Load())
 	}
 	if !out.Total.All.Balanced() || !out.Total.Measured.Balanced() || r.inFlight.Load() != 0 {
 		panic("BUG: a request has no outcome, or two")

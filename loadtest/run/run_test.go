@@ -297,6 +297,32 @@ func TestTheQueueIsSeenToDrain(t *testing.T) {
 	})
 }
 
+// An open loop that can't keep up by far: what was never sent is no more than what was due
+// in the window, and as late as can be.
+func TestWhatIsNeverSentIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t, ackAfter(time.Second), 1, 1000, 1)
+		c.Warmup, c.Duration = 3*time.Second, 2*time.Second
+		p := mustRun(t, c).Pacing
+		if p.Due != 2000 || p.Unsent != p.Due || p.Late != p.Due || !within(p.LatestNs, 2*time.Second) {
+			t.Errorf("5 of 5000 requests can be sent, all due in the warm-up: %+v", p)
+		}
+	})
+}
+
+// What falls due after an interrupt was never meant to be sent.
+func TestAnInterruptEndsTheSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := open(t, ackAfter(ms), 1, 1000, 0)
+		c.Duration = time.Minute
+		time.AfterFunc(c.Warmup+3*time.Second, cancel)
+		if p := mustRunIn(t, ctx, c).Pacing; p.Due < 2990 || p.Due > 3110 || p.Unsent > 110 {
+			t.Errorf("%+v, want about 3000 due", p)
+		}
+	})
+}
+
 func TestAnInterruptEndsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -41,6 +41,9 @@ func Index(ctx context.Context, dial wire.Dial, w *workload.Workload, book *work
 			}
 		}
 	}
+	if c.Keys == 0 && c.Error == "" {
+		c.Error = "nothing was acknowledged: there is nothing to verify"
+	}
 	c.OK = c.Error == "" && c.Absent == 0 && c.Wrong == 0
 	return &c.Verify
 }

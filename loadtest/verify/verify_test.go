@@ -93,6 +93,33 @@ func TestAnHonestServerPasses(t *testing.T) {
 	}
 }
 
+// An index that was filled is verified, too, and if nothing is acknowledged there is nothing
+// that could pass.
+func TestFilledEntriesAreVerified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{keep: keepAll, events: map[[2]string]*pb.Event{}}
+		s, w := &stub.Server{Serve: m.serve}, load(t, "d")
+		book := workload.NewBook(w)
+		if v := Index(t.Context(), s.Dial, w, book, time.Minute); v.OK || v.Error == "" {
+			t.Errorf("a verify of nothing: %+v", v)
+		}
+		if err := run.Fill(t.Context(), s.Dial, w, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		book.Filled()
+		if v := Index(t.Context(), s.Dial, w, book, time.Minute); !v.OK || v.Keys != 40 || v.Right != 40 {
+			t.Errorf("a filled index: %+v", v)
+		}
+		for key := range m.events {
+			delete(m.events, key)
+			break
+		}
+		if v := Index(t.Context(), s.Dial, w, book, time.Minute); v.OK || v.Absent != 1 {
+			t.Errorf("one filled entry is gone: %+v", v)
+		}
+	})
+}
+
 // What was rejected need not be there; what was acknowledged must.
 func TestRejectionsAreNoPromises(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -134,7 +161,7 @@ func TestEntriesNeverSentAreUnknown(t *testing.T) {
 		w := load(t, "d")
 		book := workload.NewBook(w)
 		s := &stub.Server{Serve: m.serve}
-		if v := Index(t.Context(), s.Dial, w, book, time.Minute); !v.OK || v.Keys != 0 || s.Dials() != 1 {
+		if v := Index(t.Context(), s.Dial, w, book, time.Minute); v.OK || v.Keys != 0 || s.Dials() != 1 {
 			t.Errorf("nothing sent: %+v", v)
 		}
 		w.Source(0, book).Append(new(workload.Outbox), 1, 1) // sends, but not to all keys of its hosts

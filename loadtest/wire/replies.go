@@ -105,6 +105,13 @@ func (r *Replies) keep(body []byte) {
 	}
 }
 
+// HTTP tells whether the stream goes on as a server of HTTP answers. Taken for a frame it
+// is one of more than a gigabyte, which never becomes whole.
+func (r *Replies) HTTP() bool { return r.have == len(r.head) && string(r.head[:]) == "HTTP/1" }
+
+// HTTPHint is what to tell then.
+const HTTPHint = "it answers HTTP: --target must be its address for Riemann's protocol, by default port 5555"
+
 func (r *Replies) outcome(have int) Outcome {
 	switch {
 	case have < 6 || r.head[4] != 0x10 || r.head[5] > 1:

@@ -21,6 +21,13 @@ func (b *Book) note(list []int64, k *walk, events int) {
 	}
 }
 
+// Filled notes that each key was sent and acknowledged once by the frames of AppendAll.
+func (b *Book) Filled() {
+	for key := range b.sent {
+		b.sent[key], b.acked[key] = fillMetric, fillMetric
+	}
+}
+
 // Key returns the metrics sent last and acknowledged last of a key; 0 is none.
 func (b *Book) Key(key int) (sent, acked int64) {
 	return b.sent[key], b.acked[key]

@@ -14,6 +14,9 @@ import (
 // can be patched without moving anything.
 const firstMetric = 1 << 35
 
+// fillMetric is the metric of the events of AppendAll, below all others.
+const fillMetric = firstMetric - 1
+
 const (
 	sint64Bytes  = 6 // of a zigzag varint from 2^35 up to 2^42
 	secondsBytes = 5 // of a varint from 2^28 up to 2^35: the years 1978 to 3058

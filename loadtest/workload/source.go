@@ -48,7 +48,7 @@ func (k *walk) popular(n int64) uint32 {
 // metric is that of the event whose key next returned last.
 func (k *walk) metric() int64 {
 	if k.list {
-		return firstMetric - 1
+		return fillMetric
 	}
 	return firstMetric + k.n - 1
 }
