@@ -126,6 +126,9 @@ func commandLine() []string {
 	return append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...)
 }
 
+// builtFrom is the commit, set by the Makefile (-ldflags), for where the Go command can't tell.
+var builtFrom string
+
 // build identifies this program by what the toolchain wrote into it.
 func build() result.Build {
 	b := result.Build{Version: "unknown", Go: runtime.Version()}
@@ -141,6 +144,9 @@ func build() result.Build {
 		case s.Key == "vcs.modified" && s.Value == "true":
 			b.Commit += "+changes"
 		}
+	}
+	if b.Commit == "" {
+		b.Commit = builtFrom
 	}
 	return b
 }

@@ -78,6 +78,18 @@ func TestVersionAndHelp(t *testing.T) {
 	}
 }
 
+// What the Makefile notes of the commit stands in the version where Go can't tell.
+func TestVersionNamesTheCommit(t *testing.T) {
+	path, err := build("darboux-stamped", "-ldflags", "-X main.builtFrom=0123456789ab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := do(t, "", path, "--version")
+	if !strings.HasPrefix(out, "darboux 0123456789ab go1.") {
+		t.Errorf("--version: %q", out)
+	}
+}
+
 // What precedence says of settings holds for the running daemon.
 func TestPrecedenceInTheDaemon(t *testing.T) {
 	file := settingsFile(t, "handlers = 1\nloops = 3\nring-slots = 16\n")

@@ -51,11 +51,18 @@ func memoryOf(machine, cgroup memlimit.Provider) (int64, string) {
 	return has, source + "; whether its cgroup has a limit can't be read: " + err.Error()
 }
 
-// version tells which build this is, from what the Go command noted in it.
+// builtFrom is the commit, set by the Makefile (-ldflags), for where the Go command can't tell.
+var builtFrom string
+
+// version tells which build this is, from what the Go command noted in it, or the Makefile.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "darboux, built without module information"
 	}
-	return "darboux " + info.Main.Version + " " + info.GoVersion
+	build := info.Main.Version
+	if build == "(devel)" && builtFrom != "" {
+		build = builtFrom
+	}
+	return "darboux " + build + " " + info.GoVersion
 }
