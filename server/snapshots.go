@@ -49,7 +49,7 @@ const byInterval = "interval"
 
 func newSnapshots(o *Options, store index.Store, log *slog.Logger) *snapshots {
 	return &snapshots{
-		file: index.Snapshot{Path: o.Snapshot}, store: store, log: log,
+		file: index.Snapshot{Path: o.Snapshot, Salvage: o.SnapshotSalvage}, store: store, log: log,
 		every: o.SnapshotEvery, timeout: o.SnapshotTimeout, salvage: o.SnapshotSalvage,
 		asked: make(chan string, 1),
 	}
@@ -73,7 +73,7 @@ func (s *snapshots) load(ctx context.Context, now time.Time) error {
 		s.log.Info("there is no snapshot yet", "file", s.file.Path)
 		return nil
 	case errors.As(err, &damage) && s.salvage:
-		s.log.Warn("salvaged what is whole of a damaged snapshot", "file", s.file.Path, "events", got.Events,
+		s.log.Warn("salvaged what is whole of a damaged snapshot", "file", s.file.Path, "events", got.Events, "frames_left_out", got.LeftOut,
 			"offset", damage.Offset, "reason", damage.Reason)
 		s.keepDamaged()
 	case errors.As(err, &damage):

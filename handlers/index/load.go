@@ -25,7 +25,12 @@ type Damage struct {
 	Path   string
 	Offset int64 // of the frame that is not whole
 	Reason string
+
+	cause error // errWrongSum or nil
 }
+
+// Unwrap returns the kind of the damage, if it has one.
+func (d *Damage) Unwrap() error { return d.cause }
 
 func (d *Damage) Error() string {
 	return fmt.Sprintf("snapshot %s is damaged at byte %d: %s", d.Path, d.Offset, d.Reason)
@@ -35,12 +40,14 @@ func (d *Damage) Error() string {
 type Loaded struct {
 	Events  int64 // taken into the store
 	Refused int64 // refused by a limit of the store; see Store.WhyRefused
+	LeftOut int64 // frames that were passed over; see Snapshot.Salvage
 }
 
 // Load puts the entries of a snapshot into a store, which takes no others
 // meanwhile. What has expired since is there until Expire runs. Each frame is
 // verified before anything of it is taken; if one is not whole, or the file ends
-// too soon, the error is a *Damage, and the frames before it are in the store. A
+// too soon, the error is a *Damage, and the frames before it are in the store, with
+// Salvage also those behind it that are whole. A
 // file that is not there is an error that wraps fs.ErrNotExist. Load ends early
 // with ctx.
 func (s *Snapshot) Load(ctx context.Context, store Store, now int64) (Loaded, error) {
@@ -53,10 +60,13 @@ func (s *Snapshot) Load(ctx context.Context, store Store, now int64) (Loaded, er
 	}
 	size, err := file.Size()
 	if err == nil {
-		r := snapshotReader{in: bufio.NewReader(file), path: s.Path, size: size}
+		r := snapshotReader{in: bufio.NewReader(file), path: s.Path, size: size, salvage: s.Salvage}
 		l := loader{store: store, now: now}
 		err = l.loadAll(ctx, &r)
-		return Loaded{l.taken.Load(), l.refused.Load()}, errors.Join(err, file.Close())
+		if r.damaged != nil {
+			err = r.damaged // the first one
+		}
+		return Loaded{l.taken.Load(), l.refused.Load(), r.leftOut}, errors.Join(err, file.Close())
 	}
 	return Loaded{}, errors.Join(err, file.Close())
 }
@@ -139,10 +149,14 @@ type snapshotReader struct {
 	events int64
 	frames int
 	views  []riemann.Event // room for those of some events
+
+	salvage bool    // pass over frames whose checksum is wrong
+	damaged *Damage // the first of them
+	leftOut int64   // how many they are
 }
 
 func (r *snapshotReader) damage(format string, args ...any) error {
-	return &Damage{r.path, r.offset, fmt.Sprintf(format, args...)}
+	return &Damage{r.path, r.offset, fmt.Sprintf(format, args...), nil}
 }
 
 // next is the body of the next frame with events, without marks; nil behind the
@@ -154,6 +168,10 @@ func (r *snapshotReader) next(room []byte) ([]byte, error) {
 			return nil, err
 		}
 		rest, err := r.checkSum(body)
+		if errors.Is(err, errWrongSum) && r.salvage && r.frames > 0 {
+			r.leaveOut(body, err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -172,6 +190,22 @@ func (r *snapshotReader) next(room []byte) ([]byte, error) {
 			return rest, nil
 		}
 	}
+}
+
+// errWrongSum is what a *Damage wraps where a frame's length leads on, but its bytes are
+// not those that were written.
+var errWrongSum = errors.New("the checksum is wrong")
+
+// leaveOut passes over a frame whose checksum is wrong. What follows is verified from what
+// the frame says of itself: if that is wrong, too, the next frame is left out as well.
+func (r *snapshotReader) leaveOut(body []byte, err error) {
+	if r.damaged == nil {
+		errors.As(err, &r.damaged)
+	}
+	r.sum = binary.LittleEndian.Uint32(body[len(body)-sumSize+len(sumTag):])
+	r.offset += int64(riemann.HeaderSize + len(body))
+	r.frames++
+	r.leftOut++
 }
 
 func (r *snapshotReader) readFrame(room []byte) ([]byte, error) {
@@ -212,7 +246,7 @@ func (r *snapshotReader) checkSum(body []byte) ([]byte, error) {
 	}
 	r.sum = crc32.Update(r.sum, castagnoli, rest)
 	if want := binary.LittleEndian.Uint32(mark[len(sumTag):]); r.sum != want {
-		return nil, r.damage("the checksum is %08x, but the frame of %d bytes says %08x", r.sum, len(body), want)
+		return nil, &Damage{r.path, r.offset, fmt.Sprintf("the checksum is %08x, but the frame of %d bytes says %08x", r.sum, len(body), want), errWrongSum}
 	}
 	return rest, nil
 }
@@ -233,7 +267,7 @@ func (r *snapshotReader) checkFrame(b []byte) (events, last bool, err error) {
 		}
 		return false, false, nil
 	case r.frames > 0 && num == countMark && typ == protowire.VarintType:
-		if count, _ := protowire.ConsumeVarint(b[n:]); count != uint64(r.events) {
+		if count, _ := protowire.ConsumeVarint(b[n:]); count != uint64(r.events) && r.leftOut == 0 {
 			return false, false, r.damage("the file has %d events, but its last frame says %d", r.events, count)
 		}
 		return false, true, nil

@@ -47,6 +47,10 @@ type Snapshot struct {
 	// Files does the file system's part; nil is the system's.
 	Files Files
 
+	// Salvage lets Load pass over frames whose checksum is wrong, as long as their
+	// lengths lead on.
+	Salvage bool
+
 	// Rest is how many times as long as a frame took Write rests after it, so
 	// that those who use the store have the processor; 0 is not at all.
 	Rest int

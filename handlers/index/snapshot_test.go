@@ -306,6 +306,49 @@ func TestSnapshotWithAnyBitFlipped(t *testing.T) {
 	}
 }
 
+// One frame with a wrong checksum costs that frame alone when a snapshot is salvaged; where
+// the lengths lead nowhere, what is behind is lost.
+func TestSnapshotSalvagedAroundAFrame(t *testing.T) {
+	whole := severalFrames(t)
+	path := filepath.Join(t.TempDir(), "x")
+	salvage := func(b []byte) (Loaded, *Damage) {
+		t.Helper()
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m := NewMap(Config{})
+		loaded, err := (&Snapshot{Path: path, Salvage: true}).Load(t.Context(), m, feedMicros)
+		var d *Damage
+		if err != nil && !errors.As(err, &d) {
+			t.Fatal(err)
+		}
+		if m.Stats().Entries != loaded.Events {
+			t.Errorf("%d entries of %d events", m.Stats().Entries, loaded.Events)
+		}
+		return loaded, d
+	}
+	var frames []int // where they begin
+	for at := 0; at < len(whole); at += 4 + int(binary.BigEndian.Uint32(whole[at:])) {
+		frames = append(frames, at)
+	}
+	for i, at := range frames[1 : len(frames)-1] {
+		_, before := frameAt(t, whole, at)
+		_, behind := frameAt(t, whole, frames[i+2])
+		b := bytes.Clone(whole)
+		b[at+10] ^= 1
+		if got, d := salvage(b); int(got.Events) != 3-(behind-before) || got.LeftOut != 1 || d == nil || int(d.Offset) != at {
+			t.Errorf("frame %d is damaged: %+v, %v", i+1, got, d)
+		}
+		b[at+1] ^= 0x40 // its length leads out of the file
+		if got, d := salvage(b); int(got.Events) != before || got.LeftOut != 0 || d == nil || int(d.Offset) != at {
+			t.Errorf("the length of frame %d is damaged: %+v, %v", i+1, got, d)
+		}
+	}
+	if got, d := salvage(whole); got.Events != 3 || d != nil {
+		t.Errorf("whole: %+v, %v", got, d)
+	}
+}
+
 // Frames are read into the memory of others that are done with: nothing of those is left.
 func TestSnapshotOfManyFrames(t *testing.T) {
 	x := newIndex(t, Config{DefaultTTL: 60})

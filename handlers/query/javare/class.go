@@ -61,7 +61,7 @@ func (p *parser) member(at int) set {
 	p.peek()
 	high, single := p.bound()
 	if !single || high[0].lo < low[0].lo {
-		p.fail(from, "a range whose end is not a rune above its start")
+		p.fail(from, "a range whose end comes before its start, or is no character,")
 	}
 	return p.foldRange(at, interval{low[0].lo, high[0].lo})
 }

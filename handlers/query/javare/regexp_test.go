@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 		{`(a`, `"(" without its ")" at 1`},
 		{`a)`, `an unmatched ")" at 2`},
 		{`[a`, `"[" without its "]" at 1`},
-		{`[b-a]`, `a range whose end is not a rune above its start at 3`},
+		{`[b-a]`, `a range whose end comes before its start, or is no character, at 3`},
 		{`(?P<n>a)`, `the unknown flag 'P' at 1`},
 		{`(?<n>a)(?<n>b)`, `a second group named "n" at 8`},
 		{`\y`, `the unknown escape "\y" at 1`},
