@@ -48,13 +48,17 @@ func (s *sender) event(i int64) *pb.Event {
 	return e
 }
 
-// run sends until the connection ends, which is no error.
+// run connects and sends until the connection ends, which is no error.
 func (s *sender) run(addr string) error {
-	const outstanding = 64
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return err
 	}
+	return s.send(conn)
+}
+
+func (s *sender) send(conn net.Conn) error {
+	const outstanding = 64
 	defer conn.Close() // an error could only tell that it is closed
 	for sent := int64(0); ; sent++ {
 		if writeMsgs(conn, &pb.Msg{Events: []*pb.Event{s.event(sent)}}) != nil {
@@ -421,10 +425,14 @@ func killedInSnapshots(t *testing.T, kills int) (partial int) {
 		if n := len(c.query(`service =~ "written %"`)); n != events {
 			t.Fatalf("round %d: %d events are there, want %d", round, n, events)
 		}
+		conn, err := net.Dial("tcp", d.addr) // before the kill
+		if err != nil {
+			t.Fatal(err)
+		}
 		s := &sender{name: "churn"}
 		var all sync.WaitGroup
 		all.Go(func() {
-			if err := s.run(d.addr); err != nil {
+			if err := s.send(conn); err != nil {
 				t.Error(err)
 			}
 		})
