@@ -28,6 +28,29 @@ func (s *shard) changedTerms(x *entry, w *write) (changed termSet) {
 	return changed
 }
 
+// touchStates loads what a change of an entry's state changes, so that the cache misses of
+// the old state's posting and the new one's overlap.
+func (s *shard) touchStates(x *entry, state []byte) {
+	h := &s.index.hasher
+	before, after := h.termKey(stateField, x.state()), h.termKey(stateField, state)
+	s.touched = s.touchMember(&before, x.id) + s.touchMember(&after, x.id)
+}
+
+// touchMember loads where an id is, or would be, in a term's posting of many, and the
+// term's witness.
+func (s *shard) touchMember(k *termKey, id uint32) uint64 {
+	t := s.terms.touchTerm(k.field, k.hash)
+	if t.count&manyForm == 0 {
+		return 0
+	}
+	sum := s.pages.touch(s.ids.ref(t.witness.id()), cacheLine)
+	groups := s.terms.slab.groups(&t.posting)
+	if i, found := findGroup(groups, id); found && groups[i].count&bitmapForm != 0 {
+		sum += s.terms.slab.bitmap(&groups[i])[id&lowMask/64]
+	}
+	return sum
+}
+
 // addTerms puts a new entry into its postings.
 func (s *shard) addTerms(x *entry, w *write) {
 	if s.index.withoutPostings {

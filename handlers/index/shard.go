@@ -220,6 +220,9 @@ func (s *shard) update(p probe, x *entry, w *write) bool {
 		if !s.admitsTerms() {
 			return false
 		}
+		if changed&stateTerm != 0 {
+			s.touchStates(x, w.event.StateBytes())
+		}
 		s.removeTerms(x, changed, &w.hash)
 	}
 	if move {
