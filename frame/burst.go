@@ -69,6 +69,7 @@ type Burst struct {
 
 	gone     atomic.Bool
 	onGone   atomic.Pointer[func()]
+	aside    []byte // see SetAside; as many bytes of Extra are taken
 	reserved int
 	buffer   *bytebufferpool.ByteBuffer
 }
@@ -116,6 +117,37 @@ func (b *Burst) Start(own int) {
 		b.buffer = &bytebufferpool.ByteBuffer{B: make([]byte, 0, own)}
 	}
 	b.Out = b.buffer.B[:0]
+	b.putBack()
+}
+
+// SetAside moves what stands in Out beyond its first n bytes out of it, the beginning of a
+// reply that takes long, so that the whole ones in front can leave. Start puts it back.
+// Meanwhile its room is Extra's; false says that there is none now, or that nothing stands
+// in front. A Worker calls it before it says Blocked.
+func (b *Burst) SetAside(n int) bool {
+	size := len(b.Out) - n
+	if n == 0 || b.Extra == nil || !b.Extra.TryTake(size) {
+		return false
+	}
+	b.aside = append([]byte(nil), b.Out[n:]...)
+	b.CutTo(n)
+	return true
+}
+
+// putBack puts what was set aside into Out, which is empty. Of its room what Out takes
+// beyond its own stays taken.
+func (b *Burst) putBack() {
+	size := len(b.aside)
+	if size == 0 {
+		return
+	}
+	if size > cap(b.Out) {
+		b.Out = make([]byte, 0, size)
+	}
+	b.Out = append(b.Out, b.aside...)
+	b.reserved = max(0, cap(b.Out)-b.Own)
+	b.Extra.Release(size - b.reserved)
+	b.aside = nil
 }
 
 // TakeReply moves the replies out of the burst, together with their buffer and
@@ -130,6 +162,10 @@ func (b *Burst) TakeReply() Reply {
 // GiveUp lets go of what a Worker keeps in the burst, because nobody waits for the rest
 // of the frame. The burst's owner calls it.
 func (b *Burst) GiveUp() {
+	if b.aside != nil {
+		b.Extra.Release(len(b.aside))
+		b.aside = nil
+	}
 	if b.Kept != nil {
 		b.Kept.Release()
 		b.Kept = nil
@@ -148,7 +184,7 @@ func (b *Burst) Broken() error {
 // Clear makes the burst fit to be used again. The loop calls it when it owns the
 // burst and has taken the reply and the input buffer out.
 func (b *Burst) Clear() {
-	if b.buffer != nil || b.Kept != nil {
+	if b.buffer != nil || b.Kept != nil || b.aside != nil {
 		panic("BUG: burst cleared with a reply or something kept in it")
 	}
 	from := b.From[:0]

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -44,5 +45,49 @@ func TestRepliesJoinWhenSmall(t *testing.T) {
 	c := reply(large)
 	if a.Join(&c) || string(a.Rest()) != "llo world" || !bytes.Equal(c.Rest(), large) {
 		t.Error("a large reply was joined, or changed")
+	}
+}
+
+// What is set aside is back when the burst starts anew, whatever room it has then, and
+// its room is Extra's until the replies are released or it is given up.
+func TestSetAside(t *testing.T) {
+	const limit = 10_000
+	for _, own := range []int{4 << 10, 100} {
+		b := &Burst{Extra: NewReserve(limit)}
+		b.Start(own)
+		b.Out = append(append(b.Out, "whole"...), bytes.Repeat([]byte("p"), 50)...)
+		taken := func() int { return b.Extra.Stats().Taken }
+		leave := func() {
+			t.Helper()
+			r := b.TakeReply()
+			if string(r.Rest()) != "whole" {
+				t.Errorf("%q leaves", r.Rest())
+			}
+			r.Release()
+		}
+		if b.SetAside(0) || !b.SetAside(5) || taken() != 50 {
+			t.Fatalf("%d bytes are taken for what is set aside", taken())
+		}
+		leave()
+		b.Start(20)
+		if b.SetAside(0) || string(b.Out) != strings.Repeat("p", 50) || taken() != cap(b.Out)-20 {
+			t.Errorf("%q is back; %d bytes are taken for a buffer of %d", b.Out, taken(), cap(b.Out))
+		}
+		b.Out = append(b.Out[:0], "wholepp"...)
+		if !b.SetAside(5) {
+			t.Error("no room for two bytes")
+		}
+		leave()
+		b.GiveUp()
+		if taken() != 0 {
+			t.Errorf("%d bytes are still taken", taken())
+		}
+		if !b.Extra.TryTake(limit) {
+			t.Fatal("the reserve is not empty")
+		}
+		b.Start(own)
+		if b.Out = append(b.Out, "wholepp"...); b.SetAside(5) || string(b.Out) != "wholepp" {
+			t.Errorf("%q stays without room", b.Out)
+		}
 	}
 }

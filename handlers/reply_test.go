@@ -32,16 +32,22 @@ func (b *bench) taken(t *testing.T, burst *frame.Burst, between func()) []byte {
 			return append(all, burst.Out...)
 		}
 		if status == frame.Blocked {
-			all = append(all, burst.Out...)
-			own := burst.Own
-			r := burst.TakeReply()
-			r.Release()
-			burst.Start(own)
+			all = leave(all, burst)
 		}
 		if between != nil {
 			between()
 		}
 	}
+}
+
+// leave appends a burst's replies to all, as a loop takes them, and starts it anew.
+func leave(all []byte, burst *frame.Burst) []byte {
+	all = append(all, burst.Out...)
+	own := burst.Own
+	r := burst.TakeReply()
+	r.Release()
+	burst.Start(own)
+	return all
 }
 
 // largeEvents is a Msg of n events of about size bytes.

@@ -73,9 +73,26 @@ type msgWorker struct {
 func (w *msgWorker) Work(b *frame.Burst) frame.Status {
 	w.now, w.until, w.heavy = w.Now(), w.Elapsed()+sliceTime, false
 	status := w.workAll(b)
+	if status == frame.Yielded && letLeave(b) {
+		status = frame.Blocked
+	}
 	w.counters.add(&w.tally)
 	w.QueryLog.Add(&w.asked)
 	return status
+}
+
+// letLeave reports whether whole replies stand in front of what takes longer, and can leave:
+// they are not to wait for it.
+func letLeave(b *frame.Burst) bool {
+	s, begun := b.Kept.(*search)
+	if !begun {
+		return b.SetAside(len(b.Out))
+	}
+	ok := b.SetAside(s.start)
+	if ok {
+		s.start = 0
+	}
+	return ok
 }
 
 func (w *msgWorker) workAll(b *frame.Burst) frame.Status {

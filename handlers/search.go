@@ -188,7 +188,7 @@ func (w *msgWorker) find(b *frame.Burst, s *search) (err error) {
 	most := min(s.start+frame.MaxSmallReply, b.Own)
 	growWithin(b, most, s.cursor.Full)
 	b.Out = w.Store.Search(s, &s.cursor, b.Out, min(cap(b.Out), most))
-	if s.cursor.Full && cap(b.Out) >= most {
+	if (s.cursor.Full || len(b.Out) >= most) && cap(b.Out) >= most {
 		s.stream = w.Store.Stream()
 	}
 	w.boundReply(s)

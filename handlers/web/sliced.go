@@ -30,7 +30,7 @@ var (
 type sliced struct {
 	x         *exchange
 	source    Sliced
-	start     int // where in Out the body begins, while not streaming
+	start     int // where in Out the reply begins
 	streaming bool
 	chunk     int // where in Out the open chunk's header begins; -1 is none
 }
@@ -62,6 +62,22 @@ func (s *sliced) goOn(w *worker, b *frame.Burst) frame.Status {
 		s.closeChunk(b)
 	}
 	return frame.Yielded
+}
+
+// letLeave lets what is whole in front of the reply leave, and what is whole of it.
+func (s *sliced) letLeave(b *frame.Burst) bool {
+	at := s.start
+	if s.streaming {
+		at = len(b.Out)
+		if s.chunk >= 0 {
+			at = s.chunk
+		}
+	}
+	ok := b.SetAside(at)
+	if ok {
+		s.start, s.chunk = 0, min(s.chunk, 0)
+	}
+	return ok
 }
 
 // slice lets the source append its next slice.

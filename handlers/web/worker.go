@@ -33,8 +33,20 @@ func newWorker(h *HTTP) *worker {
 func (w *worker) Work(b *frame.Burst) frame.Status {
 	w.fresh = true
 	status := w.workAll(b)
+	if status == frame.Yielded && letLeave(b) {
+		status = frame.Blocked
+	}
 	w.counters.add(&w.tally) // of b nothing may be touched here: it may be another's
 	return status
+}
+
+// letLeave reports whether whole replies stand in front of what takes longer, and can leave:
+// they are not to wait for it.
+func letLeave(b *frame.Burst) bool {
+	if s, begun := b.Kept.(*sliced); begun {
+		return s.start > 0 && s.letLeave(b)
+	}
+	return b.SetAside(len(b.Out))
 }
 
 // reply is what a Worker keeps in a burst while a reply is under way.
