@@ -112,6 +112,7 @@ func (l *Loop) fill(c *Conn, cut frame.Cut) {
 		l.moveInput(c, b, cut.Bytes)
 	}
 	c.burst, c.need, c.progress = b, cut.Need, cut.Behind
+	l.promise(c)
 }
 
 // moveInput gives the input buffer to the burst and copies what follows its frames.
@@ -259,8 +260,9 @@ func (l *Loop) landed(b *frame.Burst) *Conn {
 		l.closeBehind(c)
 	}
 	b.GiveUp()
-	l.hold(c, -l.dropBurst(b))
 	c.burst, c.where = nil, none
+	l.promise(c) // before others are fed with what the burst held
+	l.hold(c, -l.dropBurst(b))
 	return c
 }
 

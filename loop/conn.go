@@ -65,6 +65,7 @@ type Conn struct {
 	protocol *frame.Protocol
 	peer     string
 	address  string // the peer's address without its port
+	promised int    // bytes kept free for its next burst; see promise
 	silent   bool   // true exactly until the first frame has come
 	presence presence
 

@@ -12,14 +12,15 @@ import (
 // Loop is one poller and the connections it accepted. All methods but GiveBack run
 // on its own goroutine.
 type Loop struct {
-	cfg     *Config
-	shared  *shared
-	kernel  kernel
-	poller  poller
-	bell    *bell
-	ticker  int
-	workers []frame.Worker // by kind; nil where only handlers work the bursts
-	spent   workTime
+	cfg      *Config
+	shared   *shared
+	kernel   kernel
+	poller   poller
+	bell     *bell
+	ticker   int
+	workers  []frame.Worker // by kind; nil where only handlers work the bursts
+	spent    workTime
+	promised int // bytes of its share kept free for what its connections' next bursts take
 
 	listeners []*listener
 	sockets   []*Conn // for datagrams

@@ -30,9 +30,25 @@ func (l *Loop) feed() {
 	}
 }
 
-// hasShare reports whether the loop's share has room for n more bytes.
+// hasShare reports whether the loop's share has room for n more bytes, beside what is held
+// and what is promised.
 func (l *Loop) hasShare(n int) bool {
-	return l.tally.get(memoryHeld)+n <= l.cfg.share()
+	return l.tally.get(memoryHeld)+l.promised+n <= l.cfg.share()
+}
+
+// promise keeps room for what a connection's next burst will take when it is made, as far
+// as that is not what its burst has now. It is called whenever either has changed.
+func (l *Loop) promise(c *Conn) {
+	n := split(c.inHeld())
+	if c.burst != nil && c.burst.Claim == 0 {
+		n = max(0, n-cap(c.burst.Store))
+	}
+	less := n < c.promised
+	l.promised += n - c.promised
+	c.promised = n
+	if less {
+		l.feed()
+	}
 }
 
 // ownRoom is how many bytes may be received so that, in a buffer of its size class, they
@@ -88,7 +104,7 @@ func (l *Loop) roomForFrame(c *Conn) []byte {
 		l.setPaused(c, ownBudget, true)
 		return nil
 	}
-	if !l.hasShare(size+split(size)) && c.held+size > Floor {
+	if !l.hasShare(size+split(size)-c.promised) && c.held+size > Floor {
 		return l.roomInReserve(c)
 	}
 	l.resize(c, c.need)
@@ -106,7 +122,7 @@ func (l *Loop) roomInScratch(c *Conn) []byte {
 		return nil
 	}
 	size := sizeFor(len(c.unread()) + room)
-	growth := size + split(size) - c.inHeld()
+	growth := size + split(size) - c.inHeld() - c.promised
 	if l.hasShare(growth) {
 		return l.scratch[:min(room, len(l.scratch))]
 	}
@@ -177,6 +193,7 @@ func (l *Loop) moveToReserve(c *Conn) {
 	l.hold(c, -cap(c.in))
 	l.buffers.put(c.in)
 	c.in, c.inOff, c.reserved = buf, 0, true
+	l.promise(c)
 }
 
 // unclaim gives back what a connection asked, or has got, of the reserve.

@@ -45,10 +45,13 @@ func (l *Loop) received(c *Conn, p []byte) {
 
 // resize moves what is unread into a buffer for size bytes.
 func (l *Loop) resize(c *Conn, size int) {
+	old := c.in
 	buf := append(l.buffers.get(size), c.unread()...)
 	l.hold(c, cap(buf))
-	l.dropInput(c)
-	c.in = buf
+	c.in, c.inOff = buf, 0
+	l.promise(c) // before others are fed with what the old one held
+	l.hold(c, -cap(old))
+	l.buffers.put(old)
 }
 
 // dropInput gives the input buffer back. What it held of the reserve stays with
@@ -62,6 +65,7 @@ func (l *Loop) dropInput(c *Conn) {
 	}
 	l.buffers.put(c.in)
 	c.in, c.inOff = nil, 0
+	l.promise(c)
 }
 
 // endOfStream notes that the peer sends nothing more. What it has sent is still

@@ -430,6 +430,9 @@ func (s *swarm) check() {
 	if n := toyKept.Load(); n != 0 {
 		s.t.Fatalf("%d slices are kept of bursts that are over", n)
 	}
+	if l.promised != 0 {
+		s.t.Fatalf("%d bytes are promised to nobody", l.promised)
+	}
 	for where := range lines {
 		if n := l.lines[where].Len(); n != 0 {
 			s.t.Fatalf("%d connections are left in line %d", n, where)
@@ -447,12 +450,13 @@ const largestReply = 100_000 + frame.MaxSmallReply
 // checkBounds holds the loop to its budgets, whatever the peers do.
 func (s *swarm) checkBounds() {
 	l := s.loop
-	total := 0
+	total, promised := 0, 0
 	for _, c := range l.conns {
 		if c == nil {
 			continue
 		}
 		total += c.held
+		promised += c.promised
 		if c.unsent > Window+largestReply {
 			s.t.Fatalf("%d reply bytes wait for the kernel", c.unsent)
 		}
@@ -462,6 +466,9 @@ func (s *swarm) checkBounds() {
 	}
 	if held := l.tally.get(memoryHeld); total > held {
 		s.t.Fatalf("the connections hold %d bytes, but %d are counted", total, held)
+	}
+	if promised != l.promised {
+		s.t.Fatalf("the connections are promised %d bytes, but %d are counted", promised, l.promised)
 	}
 	open := l.tally.get(conns) + l.tally.get(burstsOut) // a burst may outlive its connection
 	if held, most := l.tally.get(memoryHeld), l.cfg.share()+open*BeyondShare; held > most {

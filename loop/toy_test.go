@@ -71,7 +71,11 @@ type toyWorker struct {
 // toyKept counts what toy workers keep and have not let go of.
 var toyKept atomic.Int64
 
-type toySlices struct{ left int }
+// toySlices is a reply that is worked in slices. Until these are over a byte stands for it, if there is room.
+type toySlices struct {
+	left  int
+	start int // where in Out
+}
 
 func (*toySlices) Release() { toyKept.Add(-1) }
 
@@ -123,6 +127,10 @@ func (w *toyWorker) Work(b *frame.Burst) frame.Status {
 		}
 		w.begun++
 		if !w.slice(b) {
+			if s := b.Kept.(*toySlices); b.SetAside(s.start) {
+				s.start = 0
+				return frame.Blocked
+			}
 			if !b.Brief && w.wait != nil && w.wait(b) {
 				return frame.Waiting
 			}
@@ -161,7 +169,10 @@ func (w *toyWorker) reply(b *frame.Burst, seq, size int) bool {
 // slice reports whether the frame at hand has had all its slices.
 func (w *toyWorker) slice(b *frame.Burst) bool {
 	if b.Kept == nil {
-		b.Kept = &toySlices{left: w.slices}
+		b.Kept = &toySlices{left: w.slices, start: len(b.Out)}
+		if b.Grow(1) {
+			b.Out = append(b.Out, 0)
+		}
 		toyKept.Add(1)
 	}
 	s := b.Kept.(*toySlices)
@@ -169,6 +180,7 @@ func (w *toyWorker) slice(b *frame.Burst) bool {
 		s.left--
 		return false
 	}
+	b.Out = b.Out[:s.start]
 	b.GiveUp()
 	return true
 }
