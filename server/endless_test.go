@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"darboux/frame"
-	"darboux/handlers"
-	"darboux/loop"
 )
 
 // endlessWorker yields for ever in the middle of a frame that begins with an e, and answers
@@ -33,7 +31,7 @@ func (endlessWorker) Work(b *frame.Burst) frame.Status {
 // However many connections have work that doesn't end, more than there are slots, all of
 // them have turns, and who asks for little is answered.
 func TestWorkWithoutEndLeavesSlotsToOthers(t *testing.T) {
-	for _, loops := range []int{1, 2} {
+	for _, n := range []int{1, 2} {
 		s := newServer(optionsOf(t), newLogger(t.Output(), "info", "text"))
 		protocols := []*frame.Protocol{{
 			Name: "endless", MaxFrame: frame.Limit{Flag: "--max-frame", Value: 1 << 10},
@@ -41,35 +39,19 @@ func TestWorkWithoutEndLeavesSlotsToOthers(t *testing.T) {
 		}}
 		ring := frame.NewRing[*frame.Burst](4)
 		cfg := s.loopConfig(ring, protocols)
-		cfg.Loops = loops
-		group, err := loop.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr, err := group.Listen("127.0.0.1:0", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pool := handlers.NewPool(2, ring, protocols)
-		group.Start()
+		cfg.Loops = n
+		loops := startOwnLoops(t, cfg, 2)
 		for range 8 * ring.Cap() {
-			dial(t, addr.String()).write(framed([]byte("endless")))
+			dial(t, loops.addr).write(framed([]byte("endless")))
 		}
 		for range 100 {
-			bystander := dial(t, addr.String())
+			bystander := dial(t, loops.addr)
 			bystander.write(framed([]byte("small")))
 			if got, err := bystander.frame(); err != nil || !bytes.Equal(got, framed([]byte("small"))) {
 				t.Fatalf("got %q, %v", got, err)
 			}
 		}
-		group.Stop()
-		pool.Close()
-		if err := group.Close(); err != nil {
-			t.Error(err)
-		}
-		if l := group.Ledger(); !l.Balanced() {
-			t.Errorf("the ledger is not balanced: %+v", l)
-		}
+		loops.end(t)
 		s.store.Close()
 	}
 }

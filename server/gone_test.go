@@ -10,7 +10,6 @@ import (
 	"darboux/frame"
 	"darboux/handlers"
 	"darboux/handlers/riemann"
-	"darboux/loop"
 )
 
 // A goneWatch stands between the handlers and what they work with, and counts what is
@@ -67,18 +66,9 @@ func TestNothingIsBegunForAGoneClient(t *testing.T) {
 	g := &goneWatch{Riemann: s.riemann}
 	protocols := []*frame.Protocol{g.watched()}
 	ring := frame.NewRing[*frame.Burst](64)
-	group, err := loop.New(s.loopConfig(ring, protocols))
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr, err := group.Listen("127.0.0.1:0", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := handlers.NewPool(1, ring, protocols)
-	group.Start()
+	loops := startOwnLoops(t, s.loopConfig(ring, protocols), 1)
 	stat := func(name string) int64 {
-		for _, s := range append(append(group.Stats(), g.Stats()...), g.QueryLog.Stats()...) {
+		for _, s := range append(append(loops.Stats(), g.Stats()...), g.QueryLog.Stats()...) {
 			if s.Name == name {
 				return s.Value
 			}
@@ -93,7 +83,7 @@ func TestNothingIsBegunForAGoneClient(t *testing.T) {
 			t.Fatalf("a burst was found to be gone %d times in %d rounds", g.stopped.Load(), rounds)
 		}
 		worked := stat("query slices")
-		c := dial(t, addr.String())
+		c := dial(t, loops.addr)
 		go func() {
 			ask := bytes.Repeat(framed(riemann.AppendQueryField(nil, `description = "none"`)), scans)
 			_, _ = c.Write(ask) // the reset ends it, sooner or later
@@ -116,14 +106,7 @@ func TestNothingIsBegunForAGoneClient(t *testing.T) {
 	if n := stat("msgs"); n >= scans {
 		t.Errorf("%d Msgs were begun, though nobody waited for more than a few", n)
 	}
-	group.Stop()
-	pool.Close()
-	if err := group.Close(); err != nil {
-		t.Error(err)
-	}
-	if l := group.Ledger(); !l.Balanced() {
-		t.Errorf("the ledger is not balanced: %+v", l)
-	}
+	loops.end(t)
 }
 
 // optionsOf returns checked settings for a server of the test's own.
