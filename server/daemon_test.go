@@ -28,18 +28,13 @@ const patience = 60 * time.Second
 // raceOptions make a race end the daemon, and its end quick.
 const raceOptions = "GORACE=halt_on_error=1 atexit_sleep_ms=0"
 
-// binaries is where the daemon is built; TestMain removes it.
+// binaries is where the daemon is built. It is made when it is first needed, because a
+// process that fuzzes ends within m.Run, where it could not be removed; TestMain does.
 var binaries string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "darboux-test-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binaries = dir
 	code := m.Run()
-	if err := os.RemoveAll(dir); err != nil {
+	if err := os.RemoveAll(binaries); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
@@ -48,11 +43,18 @@ func TestMain(m *testing.M) {
 
 // plainBinary and raceBinary build the daemon when it is first asked for.
 var (
+	makeBinaries = sync.OnceValue(func() (err error) {
+		binaries, err = os.MkdirTemp("", "darboux-test-")
+		return err
+	})
 	plainBinary = sync.OnceValues(func() (string, error) { return build("darboux") })
 	raceBinary  = sync.OnceValues(func() (string, error) { return build("darboux-race", "-race") })
 )
 
 func build(name string, flags ...string) (string, error) {
+	if err := makeBinaries(); err != nil {
+		return "", err
+	}
 	path := filepath.Join(binaries, name)
 	args := slices.Concat([]string{"build", "-buildvcs=false", "-o", path}, flags, []string{"."})
 	out, err := exec.Command("go", args...).CombinedOutput()
