@@ -49,7 +49,12 @@ func (linux) Error(fd int) error {
 
 func (linux) Close(fd int) error { return unix.Close(fd) }
 
-func (linux) Now() time.Time { return time.Now() }
+// started is the time from which on Now counts.
+var started = time.Now()
+
+// Now is the time by the clock that no one sets alone, for half the price of time.Now, which
+// reads two.
+func (linux) Now() time.Time { return started.Add(time.Since(started)) }
 
 // addrPort converts a peer's address; an IPv4 address that came through an IPv6
 // socket is shown as IPv4.

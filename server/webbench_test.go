@@ -54,10 +54,10 @@ func benchHandler(ctx *fasthttp.RequestCtx) {
 // benchServers are the servers by name. Each prints nothing and returns never.
 var benchServers = map[string]func(announced) error{
 	"darboux": func(l announced) error {
-		return serveBench(l, runtime.GOMAXPROCS(0), func(h *web.HTTP) { h.Brief = func([]byte) bool { return true } })
+		return serveBench(l, runtime.GOMAXPROCS(0), allBrief)
 	},
 	"darboux-handed-over": func(l announced) error { return serveBench(l, runtime.GOMAXPROCS(0), func(*web.HTTP) {}) },
-	"darboux-on-the-loop": func(l announced) error { return serveBench(l, 0, func(*web.HTTP) {}) },
+	"darboux-on-the-loop": func(l announced) error { return serveBench(l, 0, allBrief) },
 	"darboux-traced": func(l announced) error {
 		return serveBench(l, runtime.GOMAXPROCS(0), func(h *web.HTTP) { h.Observe = web.Traces(noop.NewTracerProvider()) })
 	},
@@ -78,6 +78,8 @@ var benchServers = map[string]func(announced) error{
 		}))
 	},
 }
+
+func allBrief(h *web.HTTP) { h.Brief = func([]byte) bool { return true } }
 
 // serveBench serves benchHandler on the loops, at the listener's address. Both answers are
 // brief if change says so; else all is handed over to handlers, if there are any.

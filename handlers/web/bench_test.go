@@ -14,23 +14,30 @@ func okHandler(ctx *fasthttp.RequestCtx) {
 	ctx.SetBodyString("ok\n")
 }
 
-// BenchmarkWork is a burst of 16 requests to an endpoint, from the cut to the replies.
+// BenchmarkWork is a burst of 16 requests to an endpoint, from the cut to the replies: one
+// that is brief, and as if it were not.
 func BenchmarkWork(b *testing.B) {
 	in := []byte(strings.Repeat("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:5556\r\n\r\n", 16))
-	p := testHTTP(testAPI().Handler()).Protocol()
-	w := p.NewWorker()
-	burst := &frame.Burst{Peer: "127.0.0.1:1234", Window: 64 << 10}
-	burst.Start(frame.OwnReply)
-	b.ReportAllocs()
-	for b.Loop() {
-		cut, err := p.Cut(in, p.MaxFrame, 64<<10, false, &frame.Progress{})
-		if err != nil || cut.Frames != 16 {
-			b.Fatal(cut, err)
-		}
-		burst.In, burst.Next, burst.Out = in, 0, burst.Out[:0]
-		if w.Work(burst) != frame.Done {
-			b.Fatal("not done")
-		}
+	for name, brief := range map[string]func([]byte) bool{"brief": testAPI().Brief, "other": nil} {
+		b.Run(name, func(b *testing.B) {
+			h := testHTTP(testAPI().Handler())
+			h.Brief = brief
+			p := h.Protocol()
+			w := p.NewWorker()
+			burst := &frame.Burst{Peer: "127.0.0.1:1234", Window: 64 << 10}
+			burst.Start(frame.OwnReply)
+			b.ReportAllocs()
+			for b.Loop() {
+				cut, err := p.Cut(in, p.MaxFrame, 64<<10, false, &frame.Progress{})
+				if err != nil || cut.Frames != 16 {
+					b.Fatal(cut, err)
+				}
+				burst.In, burst.Next, burst.Out = in, 0, burst.Out[:0]
+				if w.Work(burst) != frame.Done {
+					b.Fatal("not done")
+				}
+			}
+		})
 	}
 }
 

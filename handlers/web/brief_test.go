@@ -1,13 +1,18 @@
 package web
 
 import (
+	"bufio"
+	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"pgregory.net/rapid"
 
 	"darboux/frame"
 )
@@ -120,4 +125,67 @@ func TestObservedRequestsAreNotBrief(t *testing.T) {
 	if h.Protocol().Brief {
 		t.Error("the loops would call who observes")
 	}
+}
+
+// What is called brief leaves the request as it is, because the same may be shown to it again.
+func TestBriefEndpointsChangeNoRequest(t *testing.T) {
+	api := testAPI()
+	api.Access = Access{WriteToken: "w", CORS: "*"}
+	handler := api.Handler()
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if !api.Brief([]byte(path)) {
+			t.Errorf("%s is not brief", path)
+		}
+		for _, method := range []string{"GET", "HEAD", "OPTIONS", "PUT"} {
+			for _, header := range []string{"X: y", "Host: elsewhere", "Host: [::1]:80", "Authorization: Bearer w", "Cookie: a=b", "Connection: close"} {
+				var ctx fasthttp.RequestCtx
+				raw := with(method, path+"?a=b&c#d", "", header)
+				if err := ctx.Request.Read(bufio.NewReader(strings.NewReader(raw))); err != nil {
+					t.Fatal(err)
+				}
+				shown := func() string {
+					return ctx.Request.Header.String() + string(ctx.URI().FullURI()) + string(ctx.Request.Body())
+				}
+				before := shown()
+				handler(&ctx)
+				if after := shown(); after != before {
+					t.Fatalf("%q became %q", before, after)
+				}
+			}
+		}
+	}
+}
+
+// echo answers with all that it sees of a request, and leaves that as it is.
+func echo(ctx *fasthttp.RequestCtx) {
+	fmt.Fprintf(ctx, "%s|%s|%s|%s|%s|%v|%s", ctx.Request.Header.String(), ctx.URI(), ctx.QueryArgs(), ctx.PostArgs(), ctx.PostBody(), ctx.UserValue("seen"), ctx.Request.Header.Cookie("a"))
+	ctx.SetUserValue("seen", true)
+}
+
+// A brief request is seen as any other is, whatever came before it.
+func TestBriefRequestsAreSeenAlike(t *testing.T) {
+	pool := []string{
+		asked("/brief"), asked("/brief?x=1&y=2"), asked("/brief", "X: y", "Cookie: a=b"), asked("/brief", "Host: other"),
+		asked("/brief", "X: "+strings.Repeat("y", mostKnown)), with("POST", "/brief", "x=1", "Content-Type: application/x-www-form-urlencoded"),
+		asked("/long"), with("POST", "/long", "body"), with("POST", "/long", "", "Transfer-Encoding: chunked") + "3\r\nabc\r\n0\r\n\r\n",
+		"GET http://[/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		order := rapid.SliceOfN(rapid.SampledFrom(pool), 1, 30).Draw(rt, "requests")
+		plain, brief := testHTTP(echo), testHTTP(echo)
+		brief.Brief = func(path []byte) bool { return string(path) == "/brief" }
+		want, got := newLine(t, plain), newLine(t, brief)
+		for _, raw := range order {
+			want.closed, got.closed = false, false
+			repeated := strings.Repeat(raw, rapid.IntRange(1, 3).Draw(rt, "times"))
+			if w, g := want.exchange(repeated), got.exchange(repeated); !bytes.Equal(undated(g), undated(w)) {
+				rt.Fatalf("to %.300q comes\n%.2000q\nwhere nothing is brief\n%.2000q", raw, g, w)
+			}
+		}
+	})
+}
+
+// undated is replies without their dates.
+func undated(out []byte) []byte {
+	return regexp.MustCompile("Date: [^\r]*").ReplaceAll(out, nil)
 }

@@ -24,6 +24,7 @@ type exchange struct {
 	end     End   // of Observe
 	over    bool  // its result is recorded
 	size    int   // bytes of the request's head
+	holds   int   // the number of the known request that ctx has in it; 0 is none
 	taken   int   // bytes of reserve, for what is kept
 	reserve *frame.Reserve
 }
@@ -62,7 +63,11 @@ func (x *exchange) begin() {
 
 // take takes in a request, which is the known one, and notes what it means for the reply.
 func (x *exchange) take(k *known, r *frame.HTTPRequest) {
-	k.copyTo(&x.ctx.Request)
+	if x.holds != k.number {
+		x.dropRequest()
+		k.copyTo(&x.ctx.Request)
+		x.holds = k.number
+	}
 	x.size = len(r.Head)
 	if len(r.Body) > 0 {
 		x.ctx.Request.SetBodyRaw(r.Content()) // a view of the burst's bytes
@@ -72,10 +77,23 @@ func (x *exchange) take(k *known, r *frame.HTTPRequest) {
 	x.close = h.ConnectionClose()
 }
 
-// reset makes the exchange fit for the next request.
-func (x *exchange) reset() {
-	x.ctx.Request.Reset()
+// reset makes the exchange fit for the next request. A brief one stays in it, in case that
+// the next is the same, because its handler has left it as it was.
+func (x *exchange) reset(brief bool) {
+	if brief {
+		x.ctx.ResetUserValues()
+	} else {
+		x.dropRequest()
+	}
 	x.ctx.Response.Reset()
+}
+
+// dropRequest takes out the request that ctx has in it.
+func (x *exchange) dropRequest() {
+	if x.holds != 0 {
+		x.ctx.Request.Reset()
+		x.holds = 0
+	}
 }
 
 // fail makes the reply a plain text about an error.

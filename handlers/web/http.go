@@ -25,8 +25,9 @@ type HTTP struct {
 	// Handler answers the requests. It runs on the handlers of the pool and must not wait.
 	Handler fasthttp.RequestHandler
 	// Brief reports whether requests for a path, without a body, are answered about as
-	// quickly as they are handed over: then loops may call Handler themselves. It is called
-	// by loops; nil is none.
+	// quickly as they are handed over, and leave the request as it is: then loops may call
+	// Handler themselves, and the same request may be shown to it again. It is called by
+	// loops and handlers; nil is none.
 	Brief func(path []byte) bool
 	// Observe watches each exchange; nil is nobody, and costs nothing.
 	Observe Observe
@@ -45,7 +46,7 @@ func (h *HTTP) Protocol() *frame.Protocol {
 		Name:        "http",
 		MaxFrame:    frame.Limit{Flag: h.MaxBody.Flag, Value: cutter.MaxFrame()},
 		Cut:         cutter.Cut,
-		Brief:       h.Brief != nil && h.Observe == nil, // who observes may write
+		Brief:       h.hasBrief(),
 		IdleTimeout: h.IdleTimeout,
 		NewWorker:   func() frame.Worker { return newWorker(h) },
 		Refuse:      h.refuse,
@@ -54,6 +55,10 @@ func (h *HTTP) Protocol() *frame.Protocol {
 		Words:       frame.Words{Frame: "HTTP requests, with the framing of chunks", Work: "parse, route, apply or query, make the body", Reply: "replies in order, long ones in chunks of 16KiB"},
 	}
 }
+
+// hasBrief reports whether there are brief requests: who observes may have to wait, and may
+// change a request.
+func (h *HTTP) hasBrief() bool { return h.Brief != nil && h.Observe == nil }
 
 // refuse appends the reply to a request that was not taken.
 func (h *HTTP) refuse(dst []byte, err error) []byte {

@@ -16,15 +16,16 @@ const mostKnown = 2 << 10
 
 // known is the request that was worked last: clients ask the same again and again, and
 // the same bytes need not be parsed again. A handler may change what it gets, so it gets
-// a copy.
+// a copy; of brief requests, which are left as they are, one copy for all that are the same.
 type known struct {
+	number  int // another one for each request that is not the one before it, from 1
 	bytes   []byte
 	request frame.HTTPRequest // its parts lie in bytes; zero if it was too long to be kept
 	header  fasthttp.RequestHeader
 	uri     fasthttp.URI
 	err     error                  // why header and uri are not to be used
 	isBrief func(path []byte) bool // nil: none
-	brief   bool                   // the loop that has it may answer it
+	brief   bool                   // the loop that has it may answer it, and it is left as it is
 
 	source bytes.Reader
 	reader *bufio.Reader // over source: fasthttp reads heads from one
@@ -37,6 +38,7 @@ func (k *known) next(b []byte) (r frame.HTTPRequest, rest []byte) {
 		return r, rest
 	}
 	r, rest = frame.NextHTTP(b)
+	k.number++
 	k.err = k.parse(&r)
 	k.brief = k.err == nil && len(r.Body) == 0 && k.isBrief != nil && k.isBrief(k.uri.Path())
 	k.request = frame.HTTPRequest{}

@@ -24,7 +24,10 @@ type worker struct {
 const keepScratch = 1 << 20
 
 func newWorker(h *HTTP) *worker {
-	w := &worker{HTTP: h, known: known{isBrief: h.Brief}}
+	w := &worker{HTTP: h}
+	if h.hasBrief() {
+		w.known.isBrief = h.Brief
+	}
 	w.known.reader = bufio.NewReaderSize(&w.known.source, h.MaxHead.Value+16)
 	return w
 }
@@ -96,7 +99,7 @@ func (w *worker) answer(b *frame.Burst) bool {
 		w.handle(x)
 	}
 	if x.respond(w, b) {
-		x.reset()
+		x.reset(w.known.brief)
 		w.spare = x
 	}
 	return true
