@@ -247,8 +247,11 @@ func (s *shard) enter(wait bool) bool {
 func (b *batch) applyShard(s *shard, first uint8, refused []bool) (n int) {
 	for i := first; i != 0; i = b.next[i-1] {
 		taken := s.apply(&b.writes[i-1])
-		for !taken && s.lacking > 0 {
-			lacking := s.lacking
+		for !taken {
+			lacking := s.takeLacking()
+			if lacking == 0 {
+				break
+			}
 			s.mu.Unlock()
 			s.index.streams.makeRoom(lacking)
 			s.mu.Lock()

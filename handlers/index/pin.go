@@ -98,7 +98,7 @@ func (s *shard) dropOrphan(x *entry, at ref) {
 }
 
 // roomForOrphan takes room to leave the chunk of a pinned entry behind. If there is none
-// it returns false, and s.lacking says how much it wants.
+// it returns false, and takeLacking says how much it wants.
 func (s *shard) roomForOrphan(x *entry) bool {
 	n := x.chunkBytes()
 	if !s.index.streams.tryOrphan(n) {
@@ -107,6 +107,13 @@ func (s *shard) roomForOrphan(x *entry) bool {
 	}
 	s.prepaid = n
 	return true
+}
+
+// takeLacking is how many bytes roomForOrphan wanted and could not have; 0 is none. It says
+// so once.
+func (s *shard) takeLacking() (n int64) {
+	n, s.lacking = s.lacking, 0
+	return n
 }
 
 // settleOrphan gives back the room that was taken for an orphan that did not come about.

@@ -105,14 +105,13 @@ func (x *Index) expireShard(s *shard, now int64, most int) int {
 func (s *shard) expire(now int64, id uint32, most int) (n int, next uint32, done bool, lacking int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lacking = 0
 	var room [holdExpired]victim
 	due, next := s.collectDue(tickOf(now), id, room[:0], most)
 	due = s.reallyDue(now, due)
 	n = s.takeOut(now, due)
 	s.counts.Expired += int64(n)
 	if n < len(due) {
-		return n, s.dueAgain(due[n:]), false, s.lacking
+		return n, s.dueAgain(due[n:]), false, s.takeLacking()
 	}
 	return n, next, next >= s.ids.used, 0
 }

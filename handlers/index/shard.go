@@ -4,12 +4,16 @@ import (
 	"sync"
 	"unsafe"
 
+	"golang.org/x/sys/cpu"
+
 	"darboux/handlers/riemann"
 )
 
 // shard is a part of the index with a lock of its own, which guards all of it.
 type shard struct {
-	mu     sync.Mutex
+	busy
+	_ cpu.CacheLinePad
+
 	index  *Index
 	pages  *pages
 	keys   table // of keySlot
@@ -24,13 +28,23 @@ type shard struct {
 	// See pin.go.
 	manyPins map[ref]uint32 // counts of pins that have no room in their entry
 	prepaid  int64          // bytes of stream memory that are taken for an orphan to be
-	lacking  int64          // bytes that were not to be had for one
+	lacking  int64          // bytes that were not to be had for one; see takeLacking
 
-	counts  Stats
 	changes changes
 	compact compaction
 	touched uint64 // see batch.touch
 }
+
+// busy is what every update changes. It goes from core to core with the lock, so it is one
+// cache line, and nothing is in that which is looked at without the lock.
+type busy struct {
+	mu     sync.Mutex
+	counts Stats
+}
+
+// What comes behind Updated changes more rarely. In front of an object of a shard's size
+// the allocator has a word of its own, at the beginning of a cache line.
+const _ = uint(cacheLine - unsafe.Sizeof(uintptr(0)) - unsafe.Offsetof(busy{}.counts) - unsafe.Offsetof(Stats{}.Updated) - unsafe.Sizeof(Stats{}.Updated))
 
 // keySlot is a slot of the table of keys.
 type keySlot struct {
@@ -108,11 +122,10 @@ type write struct {
 	delete   bool // its state is "expired"
 }
 
-// apply takes an event and reports whether it could. If it could not because s.lacking
-// bytes are not there to keep an old version, the caller lets go of the lock, calls
+// apply takes an event and reports whether it could. If it could not because bytes are
+// lacking to keep an old version, the caller takes their number, lets go of the lock, calls
 // streams.makeRoom and tries again.
 func (s *shard) apply(w *write) bool {
-	s.lacking = 0
 	host, service := w.event.HostBytes(), w.event.ServiceBytes()
 	p, x := s.find(w.hash.slot, host, service)
 	if x != nil && s.index.cfg.NewestWins && s.isNewer(x, w.at) {
