@@ -108,6 +108,7 @@ func (b *batch) viewOf(w *write) *riemann.Event {
 // not looked at.
 func (w *write) setSpans(e *riemann.Event) {
 	if entrySize+len(w.stored) > maxChunk {
+		w.spans = spans{tagsSpan: {len: noTagsSpan}}
 		return
 	}
 	w.spans = spans{

@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -415,5 +416,21 @@ func TestWays(t *testing.T) {
 		if n := after.Looked - before.Looked; n != int64(row.looked) {
 			t.Errorf("%s: %d entries counted, want %d", row.text, n, row.looked)
 		}
+	}
+}
+
+// What is known of where an event's tags stand is not taken for known of the one that has
+// its place in the next batch: that has the same tags there, and another one behind.
+func TestTagsOfALargeEvent(t *testing.T) {
+	x := New(Config{DefaultTTL: 60})
+	defer x.Close()
+	small := riemann.Record{Set: riemann.HasHost | riemann.HasService, Host: "a", Service: "s", Tags: []string{"x", "y"}}
+	large := append(wire(small.AppendEvent(nil)), (&riemann.Record{Description: strings.Repeat("d", maxChunk), Set: riemann.HasDescription, Tags: []string{"z"}}).AppendEvent(nil)...)
+	wires := slices.Repeat([]wire{small.AppendEvent(nil)}, batchEvents)
+	x.Apply(viewed(t, append(wires, large)...), feedMicros, make([]bool, batchEvents+1))
+	cur := Cursor{}
+	x.Search(compiled(`tagged "z"`)[0], &cur, nil, 0)
+	if cur.Matched != 1 || cur.Way != ByPosting {
+		t.Errorf("%d events are found by the %v of a tag, want the large one", cur.Matched, cur.Way)
 	}
 }
