@@ -2,53 +2,33 @@ package index
 
 import "darboux/handlers/riemann"
 
-// termSet is a set of an entry's fields that have postings.
-type termSet uint8
-
-const (
-	hostTerm    = termSet(1) << hostField
-	serviceTerm = termSet(1) << serviceField
-	stateTerm   = termSet(1) << stateField
-	tagTerms    = termSet(1) << tagField
-
-	allTerms = hostTerm | serviceTerm | stateTerm | tagTerms
-)
-
-// changedTerms are those of x's terms that w changes. Its key stays.
-func (s *shard) changedTerms(x *entry, w *write) (changed termSet) {
+// changedTerms tells whether w changes x's state and x's tags. The key stays.
+func (s *shard) changedTerms(x *entry, w *write) (state, tags bool) {
 	if s.index.withoutPostings {
-		return 0
+		return false, false
 	}
-	if (x.kept^w.kept)&riemann.HasState != 0 || string(x.state()) != string(w.event.StateBytes()) {
-		changed |= stateTerm
-	}
-	if !x.sameTags(w.kept, w.stored, w.spans[tagsSpan]) {
-		changed |= tagTerms
-	}
-	return changed
+	return !x.sameState(w), !x.sameTags(w)
 }
 
-// touchStates loads what a change of an entry's state changes, so that the cache misses of
-// the old state's posting and the new one's overlap.
-func (s *shard) touchStates(x *entry, state []byte) {
+func (x *entry) sameState(w *write) bool {
+	const bit = riemann.HasState
+	if (x.kept^w.kept)&bit != 0 {
+		return false
+	}
+	return x.kept&bit == 0 || string(x.state()) == string(w.event.StateBytes())
+}
+
+// changeState moves an entry, which still has its bytes, from its state's posting to the
+// new state's.
+func (s *shard) changeState(x *entry, w *write) {
 	h := &s.index.hasher
-	before, after := h.termKey(stateField, x.state()), h.termKey(stateField, state)
-	s.touched = s.touchMember(&before, x.id) + s.touchMember(&after, x.id)
-}
-
-// touchMember loads where an id is, or would be, in a term's posting of many, and the
-// term's witness.
-func (s *shard) touchMember(k *termKey, id uint32) uint64 {
-	t := s.terms.touchTerm(k.field, k.hash)
-	if t.count&manyForm == 0 {
-		return 0
+	before, after := h.termKey(stateField, x.state()), h.termKey(stateField, w.event.StateBytes())
+	if before.text != nil {
+		s.removeTerm(&before, x.id)
 	}
-	sum := s.pages.touch(s.ids.ref(t.witness.id()), cacheLine)
-	groups := s.terms.slab.groups(&t.posting)
-	if i, found := findGroup(groups, id); found && groups[i].count&bitmapForm != 0 {
-		sum += s.terms.slab.bitmap(&groups[i])[id&lowMask/64]
+	if after.text != nil {
+		s.addTerm(&after, x.id)
 	}
-	return sum
 }
 
 // addTerms puts a new entry into its postings.
@@ -60,19 +40,15 @@ func (s *shard) addTerms(x *entry, w *write) {
 	for i := range s.keyTerms(w.event.HostBytes(), w.event.ServiceBytes(), &w.hash, &keys) {
 		s.addTerm(&keys[i], x.id)
 	}
-	s.addChangedTerms(x, stateTerm|tagTerms)
-}
-
-// addChangedTerms puts an entry into the postings of its state and tags, as far
-// as they are in which.
-func (s *shard) addChangedTerms(x *entry, which termSet) {
-	if which&stateTerm != 0 && x.kept&riemann.HasState != 0 {
-		k := s.index.hasher.termKey(stateField, x.state())
+	if state := x.state(); state != nil {
+		k := s.index.hasher.termKey(stateField, state)
 		s.addTerm(&k, x.id)
 	}
-	if which&tagTerms == 0 || x.kept&riemann.HasTags == 0 {
-		return
-	}
+	s.addTags(x)
+}
+
+// addTags puts an entry into the postings of its tags.
+func (s *shard) addTags(x *entry) {
 	if x.crowded() {
 		s.terms.slab.add(&s.terms.crowded, x.id)
 		return
@@ -86,25 +62,24 @@ func (s *shard) addChangedTerms(x *entry, which termSet) {
 	}
 }
 
-// removeTerms takes an entry out of the postings of those fields. It still has
-// its bytes.
-func (s *shard) removeTerms(x *entry, which termSet, hash *keyHash) {
+// removeTerms takes an entry, which still has its bytes, out of its postings.
+func (s *shard) removeTerms(x *entry, hash *keyHash) {
 	if s.index.withoutPostings {
 		return
 	}
-	if which&hostTerm != 0 {
-		var keys [2]termKey
-		for i := range s.keyTerms(x.host(), x.service(), hash, &keys) {
-			s.removeTerm(&keys[i], x.id)
-		}
+	var keys [2]termKey
+	for i := range s.keyTerms(x.host(), x.service(), hash, &keys) {
+		s.removeTerm(&keys[i], x.id)
 	}
-	if which&stateTerm != 0 && x.kept&riemann.HasState != 0 {
-		k := s.index.hasher.termKey(stateField, x.state())
+	if state := x.state(); state != nil {
+		k := s.index.hasher.termKey(stateField, state)
 		s.removeTerm(&k, x.id)
 	}
-	if which&tagTerms == 0 || x.kept&riemann.HasTags == 0 {
-		return
-	}
+	s.removeTags(x)
+}
+
+// removeTags takes an entry, which still has its bytes, out of the postings of its tags.
+func (s *shard) removeTags(x *entry) {
 	if x.crowded() {
 		s.terms.slab.remove(&s.terms.crowded, x.id)
 		return

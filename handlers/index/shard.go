@@ -228,23 +228,23 @@ func (s *shard) update(p probe, x *entry, w *write) bool {
 	if move && !s.admitsChunk(n) {
 		return false
 	}
-	changed := s.changedTerms(x, w)
-	if changed != 0 {
-		if !s.admitsTerms() {
-			return false
-		}
-		if changed&stateTerm != 0 {
-			s.touchStates(x, w.event.StateBytes())
-		}
-		s.removeTerms(x, changed, &w.hash)
+	state, tags := s.changedTerms(x, w)
+	if (state || tags) && !s.admitsTerms() {
+		return false
+	}
+	if state {
+		s.changeState(x, w)
+	}
+	if tags {
+		s.removeTags(x)
 	}
 	if move {
 		x = s.moveEntry(p, x, n)
 	}
 	s.put(x, w)
 	s.ids.setDeadline(x.id, w.deadline)
-	if changed != 0 {
-		s.addChangedTerms(x, changed)
+	if tags {
+		s.addTags(x)
 	}
 	return true
 }
@@ -287,7 +287,7 @@ func (s *shard) leave(x *entry, at ref) {
 
 // remove takes an entry out; p is its slot.
 func (s *shard) remove(p probe, x *entry, hash *keyHash) {
-	s.removeTerms(x, allTerms, hash)
+	s.removeTerms(x, hash)
 	at := keySlotAt(&p).at
 	s.keys.remove(p)
 	s.ids.give(x.id)

@@ -36,16 +36,16 @@ func (x *entry) tagFields() []byte {
 	return x.stored()[s.off : int(s.off)+int(s.len)]
 }
 
-// sameTags reports whether fields, with their span as in a spans, have the same
-// bytes as x's. A false no costs time only.
-func (x *entry) sameTags(kept riemann.Fields, raw []byte, s shortSpan) bool {
-	if (x.kept|kept)&riemann.HasTags == 0 {
+// sameTags reports whether w has the same bytes of tags as x. A false no costs time only.
+func (x *entry) sameTags(w *write) bool {
+	if (x.kept|w.kept)&riemann.HasTags == 0 {
 		return true
 	}
-	if (x.kept&kept)&riemann.HasTags == 0 || x.class == ownRun || s.len == noTagsSpan || s.len != x.spans[tagsSpan].len {
+	s := w.spans[tagsSpan]
+	if (x.kept&w.kept)&riemann.HasTags == 0 || x.class == ownRun || s.len == noTagsSpan || s.len != x.spans[tagsSpan].len {
 		return false
 	}
-	return bytes.Equal(x.tagFields(), raw[s.off:int(s.off)+int(s.len)])
+	return bytes.Equal(x.tagFields(), w.stored[s.off:int(s.off)+int(s.len)])
 }
 
 // nextTag is the first tag in fields, and what follows it; rest is nil behind the
