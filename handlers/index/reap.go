@@ -152,26 +152,35 @@ func (s *shard) dueInBlock(now, id uint32, due []victim, most int) (_ []victim, 
 	earliest := uint32(lastTick)
 	if id%idsPerBlock != 0 {
 		earliest = now // what stands before id may be due, too
-	} else if e := earliestOf(ticks); now < e {
-		s.ids.earliest[block] = s.lookAgain(now, block, min(e, lastTick))
-		return due, end
 	}
-	for i, tick := range ticks {
-		switch {
-		case now < tick:
-			earliest = min(earliest, tick)
+	for len(ticks) > 0 {
+		some := ticks[:min(len(ticks), ticksAtOnce)]
+		ticks = ticks[len(some):]
+		if e := earliestOf(some); now < e {
+			earliest = min(earliest, e)
+			id += uint32(len(some))
 			continue
-		case len(due) == most:
-			s.ids.earliest[block] = min(earliest, now)
-			return due, id + uint32(i)
-		case now == tick:
-			earliest = now
 		}
-		due = append(due, victim{id: id + uint32(i)})
+		for _, tick := range some {
+			if tick <= now && len(due) == most {
+				s.ids.earliest[block] = min(earliest, now)
+				return due, id
+			}
+			if tick <= now {
+				due = append(due, victim{id: id})
+			}
+			if tick >= now {
+				earliest = min(earliest, tick)
+			}
+			id++
+		}
 	}
 	s.ids.earliest[block] = s.lookAgain(now, block, earliest)
 	return due, end
 }
+
+// ticksAtOnce is how many ticks are passed over together if none of them has come.
+const ticksAtOnce = 16
 
 // earliestOf is the least of the ticks. That there are four at a time lets the
 // processor compare them at once.
@@ -204,7 +213,7 @@ func (s *shard) lookAgain(now, block, earliest uint32) uint32 {
 type victim struct {
 	id   uint32
 	hash keyHash
-	ids  [2]ref // of the postings of its host and service
+	host posting // a hint: that of its host
 }
 
 // reallyDue leaves out of due what only becomes due later in the tick at hand. The
@@ -212,7 +221,7 @@ type victim struct {
 func (s *shard) reallyDue(now int64, due []victim) []victim {
 	sum := uint64(0)
 	for i := range due {
-		sum += s.pages.touch(s.ids.ref(due[i].id), 4*cacheLine)
+		sum += s.pages.touch(s.ids.ref(due[i].id), 3*cacheLine)
 	}
 	s.touched = sum
 	really := due[:0]
@@ -226,35 +235,45 @@ func (s *shard) reallyDue(now int64, due []victim) []victim {
 }
 
 // takeOut takes entries out, until one must be kept for a stream and there is no memory
-// for that, and returns how many. All that they touch is touched first, so that the cache
-// misses overlap.
+// for that, and returns how many.
 func (s *shard) takeOut(now int64, due []victim) int {
-	sum := uint64(0)
 	h := &s.index.hasher
 	for i := range due {
 		v := &due[i]
 		x := s.entry(s.ids.ref(v.id))
 		v.hash = h.key(x.host(), x.service())
-		sum += uint64(s.keys.touch(v.hash.slot).used)
-		host := s.terms.touchTerm(hostField, h.term(v.hash.host))
-		service := s.terms.touchTerm(serviceField, h.term(v.hash.service))
-		v.ids = [2]ref{host.chunk(), service.chunk()}
 	}
-	for i := range due {
-		at := s.ids.ref(due[i].id)
-		if c := s.entry(at).class; c != ownRun {
-			sum += s.pages.touch(s.events.spanOf(at, c), cacheLine)
-		}
-		sum += s.pages.touch(due[i].ids[0], cacheLine)
-		sum += s.pages.touch(due[i].ids[1], cacheLine)
-	}
-	s.touched = sum
+	s.touchDue(due)
 	for i := range due {
 		if !s.takeOutOne(now, &due[i]) {
 			return i
 		}
 	}
 	return len(due)
+}
+
+// touchDue loads what is changed with the entries to be taken out, so that the cache
+// misses overlap: the shorter a loop's body, the more of them do.
+func (s *shard) touchDue(due []victim) {
+	h := &s.index.hasher
+	sum := uint64(0)
+	for i := range due {
+		sum += uint64(s.keys.touch(due[i].hash.slot).used)
+	}
+	for i := range due {
+		due[i].host = s.terms.touchTerm(hostField, h.term(due[i].hash.host)).posting
+	}
+	for i := range due {
+		v := &due[i]
+		at := s.ids.ref(v.id)
+		if c := s.entry(at).class; c != ownRun {
+			sum += s.pages.touch(s.events.spanOf(at, c), cacheLine)
+		}
+		service := s.terms.touchTerm(serviceField, h.term(v.hash.service)).posting
+		sum += s.terms.slab.touchMember(&v.host, v.id)
+		sum += s.terms.slab.touchMember(&service, v.id)
+	}
+	s.touched = sum
 }
 
 func (s *shard) takeOutOne(now int64, v *victim) bool {

@@ -89,6 +89,20 @@ func (p *probe) more() bool { return p.slot().used != 0 }
 
 func (p *probe) next() { p.at = (p.at + 1) & p.mask }
 
+// only is the slot that has a hash, if there is one and no other.
+func (t *table) only(hash uint32) (at probe, ok bool) {
+	for p := t.probe(hash); p.more(); p.next() {
+		if p.slot().hash != hash {
+			continue
+		}
+		if ok {
+			return at, false
+		}
+		at, ok = p, true
+	}
+	return at, ok
+}
+
 // touch loads the slot where hash wants to be, and returns what is in it: a
 // hint, which may be stale. It is the one thing that needs no lock; the caller
 // makes sure that the race detector doesn't see it.

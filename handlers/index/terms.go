@@ -135,20 +135,22 @@ func (s *shard) removeTerm(k *termKey, id uint32) {
 		return
 	}
 	if t.witness.id() == id {
-		t.witness = s.nextWitness(t, k)
+		t.witness = s.nextWitness(k.field, t)
 	}
 }
 
 // removeMember takes an entry out of a term's posting, and reports whether it was
-// there and where the term is. An entry has one host, one service, one state: so
-// of several terms with the same hash, that one is meant that has the entry, and
-// there is no need to look at the witness, which is somewhere else in memory.
+// there and where the term is. Whether the term is the right one need mostly not be looked
+// up at its witness, which is somewhere else in memory: an entry has one host, one service,
+// one state, so of several terms with the same hash that one is meant that has the entry;
+// its tags' terms mostly are the only ones with their hashes. (Where that one is another
+// tag's, the tag was removed before, because the entry has it twice.)
 func (s *shard) removeMember(k *termKey, id uint32) (p probe, found bool) {
 	if k.field == tagField {
-		if p, found = s.findTerm(k); found {
-			found = s.terms.slab.remove(&termAt(&p).posting, id)
+		if p, found = s.terms.tables[tagField].only(k.hash); !found {
+			p, found = s.findTerm(k)
 		}
-		return p, found
+		return p, found && s.terms.slab.remove(&termAt(&p).posting, id)
 	}
 	for p = s.terms.tables[k.field].probe(k.hash); p.more(); p.next() {
 		if t := termAt(&p); t.hash == k.hash && s.terms.slab.remove(&t.posting, id) {
@@ -158,13 +160,15 @@ func (s *shard) removeMember(k *termKey, id uint32) (p probe, found bool) {
 	return p, false
 }
 
-// nextWitness is another witness for a term.
-func (s *shard) nextWitness(t *term, k *termKey) witness {
+// nextWitness is another witness for a term than the one that it still has, which is no
+// longer in its posting.
+func (s *shard) nextWitness(f field, t *term) witness {
 	id, _ := s.terms.slab.next(&t.posting, 0)
-	if k.field != tagField {
+	if f != tagField {
 		return witness(id)
 	}
-	place := s.entry(s.ids.ref(id)).placeOfTag(k.text)
+	tag := s.entry(s.ids.ref(t.witness.id())).tagAt(t.witness.place())
+	place := s.entry(s.ids.ref(id)).placeOfTag(tag)
 	return witness(id | uint32(place)<<witnessShift)
 }
 
@@ -176,6 +180,18 @@ func (t *terms) touchTerm(f field, hash uint32) term {
 		return x
 	}
 	return term{}
+}
+
+// touchMember loads what of a posting is changed with an id.
+func (s *slab) touchMember(p *posting, id uint32) uint64 {
+	if p.count&manyForm == 0 {
+		return s.pages.touch(p.chunk(), cacheLine)
+	}
+	groups := s.groups(p)
+	if i, found := findGroup(groups, id); found && groups[i].count&bitmapForm != 0 {
+		return s.bitmap(&groups[i])[id&lowMask/64]
+	}
+	return 0
 }
 
 // chunk is where the ids are, if they have a chunk.
