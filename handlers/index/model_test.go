@@ -99,6 +99,10 @@ func (p *pair) apply(t *rapid.T, most int) {
 	for range rapid.IntRange(1, most).Draw(t, "events") {
 		batch = append(batch, wires(p.now).Draw(t, "wire"))
 	}
+	if rapid.IntRange(0, 9).Draw(t, "more than is worked together") == 0 {
+		again := rapid.Permutation(batch).Draw(t, "again")
+		batch = append(slices.Repeat(batch, batchEvents/len(batch)), again...)
+	}
 	var refused [2][]bool
 	for i, s := range []Store{p.real, p.model} {
 		refused[i] = make([]bool, len(batch))
