@@ -53,12 +53,10 @@ func (s *shard) addTags(x *entry) {
 		s.terms.slab.add(&s.terms.crowded, x.id)
 		return
 	}
-	place := 0
-	for tag, rest, ok := nextTag(x.tagFields()); ok; tag, rest, ok = nextTag(rest) {
+	for place, tag := range x.tags() {
 		k := s.index.hasher.termKey(tagField, tag)
 		k.place = place
 		s.addTerm(&k, x.id)
-		place++
 	}
 }
 
@@ -84,7 +82,7 @@ func (s *shard) removeTags(x *entry) {
 		s.terms.slab.remove(&s.terms.crowded, x.id)
 		return
 	}
-	for tag, rest, ok := nextTag(x.tagFields()); ok; tag, rest, ok = nextTag(rest) {
+	for _, tag := range x.tags() {
 		k := s.index.hasher.termKey(tagField, tag)
 		s.removeTerm(&k, x.id)
 	}

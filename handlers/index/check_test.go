@@ -128,8 +128,8 @@ func (s *shard) checkEntry(id uint32, at ref, x *entry) error {
 		return fmt.Errorf("its tick is %d, should be %d", *s.ids.tick(id), tickOf(e.Deadline(0, 0)))
 	case x.born() > s.births:
 		return fmt.Errorf("it is born in the future")
-	case !slices.Equal(x.tags(), tagsOf(&e)):
-		return fmt.Errorf("its tags are %q, should be %q", x.tags(), tagsOf(&e))
+	case !slices.Equal(x.tagTexts(), tagsOf(&e)):
+		return fmt.Errorf("its tags are %q, should be %q", x.tagTexts(), tagsOf(&e))
 	case x.size > uint32(x.room()):
 		return fmt.Errorf("it is larger than its chunk")
 	}
@@ -146,8 +146,8 @@ func (x *entry) room() int {
 
 func ptr[T any](v T) *T { return &v }
 
-func (x *entry) tags() (tags []string) {
-	for tag, rest, ok := nextTag(x.tagFields()); ok; tag, rest, ok = nextTag(rest) {
+func (x *entry) tagTexts() (tags []string) {
+	for _, tag := range x.tags() {
 		tags = append(tags, string(tag))
 	}
 	return tags
@@ -218,7 +218,7 @@ func (s *shard) checkTerms() error {
 				want[termName{f, string(text)}] = append(want[termName{f, string(text)}], id)
 			}
 		}
-		tags := x.tags()
+		tags := x.tagTexts()
 		if len(tags) > mostTags {
 			crowded = append(crowded, id)
 			continue

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"iter"
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -75,34 +76,40 @@ func nextTag(fields []byte) (tag, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
+// tags are the entry's tags, with their places.
+func (x *entry) tags() iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		place := 0
+		for tag, rest, ok := nextTag(x.tagFields()); ok && yield(place, tag); tag, rest, ok = nextTag(rest) {
+			place++
+		}
+	}
+}
+
 // tagAt is the tag at that place among the entry's, which there must be.
 func (x *entry) tagAt(place int) []byte {
-	for tag, rest, ok := nextTag(x.tagFields()); ok; tag, rest, ok = nextTag(rest) {
-		if place == 0 {
+	for i, tag := range x.tags() {
+		if i == place {
 			return tag
 		}
-		place--
 	}
 	panic("BUG: a witness lacks its tag")
 }
 
 // placeOfTag is the place of a tag among the entry's, which there must be.
 func (x *entry) placeOfTag(text []byte) int {
-	place := 0
-	for tag, rest, ok := nextTag(x.tagFields()); ok; tag, rest, ok = nextTag(rest) {
+	for i, tag := range x.tags() {
 		if string(tag) == string(text) {
-			return place
+			return i
 		}
-		place++
 	}
 	panic("BUG: an entry lacks a tag whose posting it is in")
 }
 
 // crowded reports whether the entry's event has more than mostTags tags.
 func (x *entry) crowded() bool {
-	n := 0
-	for _, rest, ok := nextTag(x.tagFields()); ok; _, rest, ok = nextTag(rest) {
-		if n++; n > mostTags {
+	for i := range x.tags() {
+		if i == mostTags {
 			return true
 		}
 	}
