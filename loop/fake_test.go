@@ -181,7 +181,9 @@ func (p *fakePoller) Change(fd int, from, to interest) error {
 	return nil
 }
 
-func (p *fakePoller) Poll(func(int, events) bool) error { panic("the test delivers the events") }
+func (p *fakePoller) Poll(func(int, events) bool, func() bool) error {
+	panic("the test delivers the events")
+}
 
 func (p *fakePoller) Close() error { return nil }
 

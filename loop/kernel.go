@@ -27,8 +27,9 @@ type kernel interface {
 type poller interface {
 	// Change moves a descriptor's registration from one interest to another.
 	Change(fd int, from, to interest) error
-	// Poll calls back for each event until the callback returns false.
-	Poll(onEvent func(fd int, ev events) bool) error
+	// Poll calls back for each event until the callback returns false. If others are at
+	// work for the loop, which busy reports, they are let run before Poll waits for events.
+	Poll(onEvent func(fd int, ev events) bool, busy func() bool) error
 	Close() error
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"time"
 
-	gnetio "github.com/panjf2000/gnet/v2/pkg/io"
 	"github.com/panjf2000/gnet/v2/pkg/socket"
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +23,7 @@ func (linux) Read(fd int, p []byte) (int, error) { return unix.Read(fd, p) }
 
 func (linux) Write(fd int, p []byte) (int, error) { return unix.Write(fd, p) }
 
-func (linux) Writev(fd int, p [][]byte) (int, error) { return gnetio.Writev(fd, p) }
+func (linux) Writev(fd int, p [][]byte) (int, error) { return unix.Writev(fd, p) }
 
 func (linux) Unacked(fd int) int {
 	n, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ) // tcp(7)

@@ -83,10 +83,13 @@ func slotsFor(n int) int {
 
 // run polls until the loop is told to stop and every burst is back.
 func (l *Loop) run() {
-	if err := l.poller.Poll(l.onEvent); err != nil {
+	if err := l.poller.Poll(l.onEvent, l.anyOut); err != nil {
 		panic(fmt.Sprintf("BUG: a loop's poller ended: %v", err))
 	}
 }
+
+// anyOut reports whether bursts are out, so that another goroutine may be at work.
+func (l *Loop) anyOut() bool { return l.tally.get(burstsOut) > 0 }
 
 // onEvent handles one event and reports whether the loop goes on.
 func (l *Loop) onEvent(fd int, ev events) bool {
@@ -103,7 +106,7 @@ func (l *Loop) onEvent(fd int, ev events) bool {
 			l.onConn(c, ev)
 		}
 	}
-	return !l.stopping || l.tally.get(burstsOut) > 0
+	return !l.stopping || l.anyOut()
 }
 
 // conn returns the connection with this descriptor, or nil.

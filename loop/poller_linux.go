@@ -2,70 +2,74 @@ package loop
 
 import (
 	"errors"
+	"runtime"
 
-	errorx "github.com/panjf2000/gnet/v2/pkg/errors"
-	"github.com/panjf2000/gnet/v2/pkg/netpoll"
 	"golang.org/x/sys/unix"
 )
 
-// epoll is gnet's poller with the interests that a loop needs.
-type epoll struct{ *netpoll.Poller }
+// epoll is a poller by epoll(7).
+type epoll struct{ fd int }
 
 func openEpoll() (epoll, error) {
-	p, err := netpoll.OpenPoller()
-	return epoll{p}, err
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	return epoll{fd}, err
 }
 
-// Change registers fd for another interest. The poller can modify a registration
-// only to one that reads; to write alone, or to watch, is a delete and an add. To
-// watch is to be told once, edge-triggered, that one can write, and later of an
-// error or a hang-up.
+func (p epoll) Close() error { return unix.Close(p.fd) }
+
+// masks are what a descriptor is registered for by its interest. To watch is to be told
+// once, edge-triggered, that one can write, and later of an error or a hang-up.
+var masks = [...]uint32{
+	watch:     unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
+	read:      unix.EPOLLIN | unix.EPOLLPRI,
+	write:     unix.EPOLLOUT,
+	readWrite: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLOUT,
+}
+
+// Change registers fd for another interest.
 func (p epoll) Change(fd int, from, to interest) error {
-	if from == to {
+	op := unix.EPOLL_CTL_MOD
+	switch {
+	case from == to:
 		return nil
+	case from == absent:
+		op = unix.EPOLL_CTL_ADD
+	case to == absent:
+		op = unix.EPOLL_CTL_DEL
 	}
-	pa := &netpoll.PollAttachment{FD: fd}
-	if from != absent && (to == read || to == readWrite) {
-		if to == read {
-			return p.ModRead(pa, false)
-		}
-		return p.ModReadWrite(pa, false)
-	}
-	if from != absent {
-		if err := p.Delete(fd); err != nil {
+	return unix.EpollCtl(p.fd, op, fd, &unix.EpollEvent{Fd: int32(fd), Events: masks[to]})
+}
+
+// roundSize is how many events are taken at a time.
+const roundSize = 256
+
+// Poll runs until onEvent returns false.
+func (p epoll) Poll(onEvent func(fd int, ev events) bool, busy func() bool) error {
+	round := make([]unix.EpollEvent, roundSize)
+	for {
+		n, err := p.wait(round, busy())
+		if err != nil && err != unix.EINTR {
 			return err
 		}
-	}
-	return p.add(pa, to)
-}
-
-func (p epoll) add(pa *netpoll.PollAttachment, to interest) error {
-	switch to {
-	case watch:
-		return p.AddWrite(pa, true)
-	case read:
-		return p.AddRead(pa, false)
-	case write:
-		return p.AddWrite(pa, false)
-	case readWrite:
-		return p.AddReadWrite(pa, false)
-	}
-	return nil
-}
-
-// Poll runs until onEvent returns false: of the errors that a callback may return,
-// the poller ends for this one alone.
-func (p epoll) Poll(onEvent func(fd int, ev events) bool) error {
-	err := p.Polling(func(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
-		if onEvent(fd, translate(uint32(ev))) {
-			return nil
+		for i := range max(0, n) {
+			if !onEvent(int(round[i].Fd), translate(round[i].Events)) {
+				return nil
+			}
 		}
-		return errorx.ErrEngineShutdown
-	})
-	if errors.Is(err, errorx.ErrEngineShutdown) {
-		return nil
 	}
-	return err
+}
+
+// wait waits for events. The Go scheduler doesn't know that it does, and gives its processor
+// to others only after a while; so where others are busy for the loop they are let run first.
+// That costs more than a call of the system, so it isn't done without need.
+func (p epoll) wait(round []unix.EpollEvent, busy bool) (int, error) {
+	if busy {
+		if n, err := unix.EpollWait(p.fd, round, 0); n != 0 {
+			return n, err
+		}
+		runtime.Gosched()
+	}
+	return unix.EpollWait(p.fd, round, -1)
 }
 
 func translate(ev uint32) events {
