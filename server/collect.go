@@ -28,6 +28,9 @@ func (s *server) metrics() []metric {
 		all = append(all, s.snapshots.metrics(time.Now())...)
 	}
 	all = append(all, s.cacheMetrics()...)
+	if s.lines != nil {
+		all = append(all, s.lines.metrics()...)
+	}
 	all = append(all, metric{"reports suppressed", "Log lines about peers left out to keep the log's rate.", counter, s.report.Suppressed()})
 	return append(all, runtimeMetrics()...)
 }

@@ -122,6 +122,8 @@ type daemon struct {
 	cmd  *exec.Cmd
 	addr string // of the first TCP listener; empty if there is none
 
+	reading chan struct{} // holds a token, which is taken by whoever wants the log to stay unread
+
 	mu    sync.Mutex
 	lines []logLine
 	raw   []string // lines that are no JSON: a panic's stack, a race
@@ -158,7 +160,8 @@ func startCommand(t *testing.T, path string, flags []string, change func(*exec.C
 // launch starts the daemon and waits for nothing.
 func launch(t *testing.T, path string, flags []string, change func(*exec.Cmd)) *daemon {
 	t.Helper()
-	d := &daemon{t: t, cmd: exec.Command(path, flags...), grown: make(chan struct{}), ended: make(chan struct{})}
+	d := &daemon{t: t, cmd: exec.Command(path, flags...), reading: make(chan struct{}, 1), grown: make(chan struct{}), ended: make(chan struct{})}
+	d.reading <- struct{}{}
 	d.cmd.Env = []string{"DARBOUX_TCP=127.0.0.1:0", "DARBOUX_UDP=", "DARBOUX_HTTP=", "DARBOUX_LOG_FORMAT=json", "DARBOUX_SELF_EVENTS=0",
 		raceOptions}
 	change(d.cmd)
@@ -169,9 +172,20 @@ func launch(t *testing.T, path string, flags []string, change func(*exec.Cmd)) *
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go d.follow(stderr)
+	go d.follow(haltable{stderr, d.reading})
 	t.Cleanup(d.finish)
 	return d
+}
+
+// haltable begins to read when the token is there.
+type haltable struct {
+	io.Reader
+	token chan struct{}
+}
+
+func (h haltable) Read(p []byte) (int, error) {
+	h.token <- <-h.token
+	return h.Reader.Read(p)
 }
 
 // follow reads the log until its end, and then the process's exit.

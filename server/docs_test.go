@@ -92,7 +92,7 @@ func TestLIMITSHasTheLimits(t *testing.T) {
 	text := document(t, "docs/LIMITS.md")
 	for _, name := range []string{"max-frame", "max-event", "conn-memory", "memory", "socket-buffer", "max-conns",
 		"max-conns-per-address", "max-line", "udp-buffer", "http-max-head", "http-max-body", "http-idle-timeout", "http-producers", "frame-timeout", "write-timeout", "ring-slots", "loops", "handlers",
-		"index-entries", "index-memory", "snapshot-timeout", "drain-timeout"} {
+		"index-entries", "index-memory", "snapshot-timeout", "drain-timeout", "log-memory"} {
 		s := settingNamed(settings(&Options{}), name)
 		if want := fmt.Sprintf("| `--%s` | `%s` |", name, s.initial); !strings.Contains(text, want) {
 			t.Errorf("docs/LIMITS.md has no row that begins %s", want)

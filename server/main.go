@@ -43,5 +43,5 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		printSettings(stdout, o, table)
 		return check(o, newLogger(stderr, o.LogLevel, o.LogFormat))
 	}
-	return serve(o, newLogger(stderr, o.LogLevel, o.LogFormat))
+	return serve(o, stderr)
 }

@@ -58,6 +58,7 @@ func (o *Options) terms() []term {
 		{"replies_kept", conns * keptSize},
 		{"queries", cachedQueryBytes},
 		{"streams", o.StreamMemory},
+		{"log", o.LogMemory},
 	}
 	if len(o.UDP) > 0 || len(o.Graphite) > 0 {
 		all = append(all, term{"datagrams", loops * loop.DatagramBatch * loop.MaxDatagram})

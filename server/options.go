@@ -108,6 +108,8 @@ type Options struct {
 	LogLevel string
 	// LogFormat is text or json.
 	LogFormat string
+	// LogMemory bounds the log lines that wait for the reader of the log, in bytes.
+	LogMemory int64
 
 	// Config is the file that was read for settings; empty is none.
 	Config string

@@ -13,7 +13,7 @@ func traceTo(log *slog.Logger) func(*querylog.Trace) {
 		return nil
 	}
 	return func(t *querylog.Trace) {
-		log.Debug("query", "peer", t.Peer, "query", t.Query, "by", t.Way.String(),
+		log.Debug("query", "peer", t.Peer, "query", clipped(t.Query), "by", t.Way.String(),
 			"looked_at", t.Looked, "matched", t.Matched, "reply_bytes", t.Bytes, "streamed", t.Streamed)
 	}
 }

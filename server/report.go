@@ -48,11 +48,11 @@ func (r *Reporter) Report(kind, peer, text string) {
 		r.suppressed.Add(1)
 		return
 	}
-	if len(text) > reportText {
-		text = text[:reportText]
-	}
-	r.log.Warn(kind, "peer", peer, "text", text, "suppressed", left)
+	r.log.Warn(kind, "peer", peer, "text", clipped(text), "suppressed", left)
 }
+
+// clipped is as much of a peer's text as is logged.
+func clipped(text string) string { return text[:min(len(text), reportText)] }
 
 // admit tells whether a report of this kind may be logged now, and how many were
 // left out before it.

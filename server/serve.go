@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -17,9 +18,12 @@ import (
 // signalExit is added to the number of the signal that ended the process at once.
 const signalExit = 128
 
-// serve runs the daemon from its start to its end and returns the exit code.
-func serve(o *Options, log *slog.Logger) int {
+// serve runs the daemon from its start to its end, with its log at stderr, and returns the
+// exit code.
+func serve(o *Options, stderr io.Writer) int {
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more must not end the server
+	log, lines := startLog(stderr, o)
+	defer lines.end(logFlush)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, endSignals()...)
 	wanted := make(chan os.Signal, 1)
@@ -27,6 +31,7 @@ func serve(o *Options, log *slog.Logger) int {
 	starting, started := signal.NotifyContext(context.Background(), endSignals()...)
 	o.limitGarbage()
 	s := newServer(o, log)
+	s.lines = lines
 	err := s.start(starting)
 	started()
 	if err != nil {
@@ -42,7 +47,7 @@ func serve(o *Options, log *slog.Logger) int {
 			s.snapshotNow(sig.String())
 		case first := <-signals:
 			log.Info("draining", "signal", first.String(), "timeout", o.DrainTimeout)
-			go endAtOnce(signals, log)
+			go endAtOnce(signals, log, lines)
 			return s.end()
 		}
 	}
@@ -75,13 +80,14 @@ func secondSignal(signals <-chan os.Signal) os.Signal {
 }
 
 // endAtOnce ends the process at the second signal, whatever the drain waits for.
-func endAtOnce(signals <-chan os.Signal, log *slog.Logger) {
+func endAtOnce(signals <-chan os.Signal, log *slog.Logger, lines *logQueue) {
 	second := secondSignal(signals)
 	log.Warn("ending at once", "signal", second.String())
 	code := exitFailed
 	if number, ok := second.(syscall.Signal); ok {
 		code = signalExit + int(number)
 	}
+	lines.end(logFlush)
 	os.Exit(code)
 }
 

@@ -27,6 +27,7 @@ const (
 type server struct {
 	o      *Options
 	log    *slog.Logger
+	lines  *logQueue // what the log goes through; nil: nothing
 	report *Reporter
 
 	store     *index.Index

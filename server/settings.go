@@ -46,6 +46,10 @@ const (
 	mostMemory   = 1024 * gib
 	mostEntries  = 1_000_000_000
 
+	// leastLogMemory has room for the longest line: a request target of the largest
+	// --http-max-head, escaped.
+	leastLogMemory = mib
+
 	// mostTTL keeps the default ttl exact in the 32-bit float of the wire.
 	mostTTL = (1 << 24) * time.Second
 )
@@ -151,6 +155,8 @@ func settings(o *Options) []*setting {
 			help: "least level of log lines: debug, info, warn or error"},
 		{name: "log-format", value: "FORMAT", initial: "text", parse: oneOf(&o.LogFormat, "text", "json"),
 			help: "form of log lines: text or json"},
+		{name: "log-memory", value: "SIZE", initial: "4MiB", parse: size(&o.LogMemory, leastLogMemory, gib),
+			help: "most bytes of log lines that wait for a slow reader of the log; lines beyond it are lost, counted and told"},
 
 		{name: "config", value: "FILE", initial: "", from: notInFile, parse: anyText(&o.Config),
 			help: "file of settings, key = value a line; flags and variables win over it"},
