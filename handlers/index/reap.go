@@ -2,7 +2,6 @@ package index
 
 import (
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,10 +155,12 @@ func (s *shard) dueInBlock(now, id uint32, due []victim, most int) (_ []victim, 
 	for len(ticks) > 0 {
 		some := ticks[:min(len(ticks), ticksAtOnce)]
 		ticks = ticks[len(some):]
-		if e := earliestOf(some); now < e {
-			earliest = min(earliest, e)
-			id += uint32(len(some))
-			continue
+		if len(some) == ticksAtOnce {
+			if e := earliestOf((*[ticksAtOnce]uint32)(some)); now < e {
+				earliest = min(earliest, e)
+				id += ticksAtOnce
+				continue
+			}
 		}
 		for _, tick := range some {
 			if tick <= now && len(due) == most {
@@ -182,18 +183,11 @@ func (s *shard) dueInBlock(now, id uint32, due []victim, most int) (_ []victim, 
 // ticksAtOnce is how many ticks are passed over together if none of them has come.
 const ticksAtOnce = 16
 
-// earliestOf is the least of the ticks. That there are four at a time lets the
-// processor compare them at once.
-func earliestOf(ticks []uint32) uint32 {
-	a, b, c, d := uint32(math.MaxUint32), uint32(math.MaxUint32), uint32(math.MaxUint32), uint32(math.MaxUint32)
-	for len(ticks) >= 4 {
-		a, b, c, d = min(a, ticks[0]), min(b, ticks[1]), min(c, ticks[2]), min(d, ticks[3])
-		ticks = ticks[4:]
-	}
-	for _, tick := range ticks {
-		a = min(a, tick)
-	}
-	return min(a, b, c, d)
+// earliestOf is the least of the ticks. In pairs, the processor compares several at once.
+func earliestOf(t *[ticksAtOnce]uint32) uint32 {
+	a, b := min(min(t[0], t[1]), min(t[2], t[3])), min(min(t[4], t[5]), min(t[6], t[7]))
+	c, d := min(min(t[8], t[9]), min(t[10], t[11])), min(min(t[12], t[13]), min(t[14], t[15]))
+	return min(min(a, b), min(c, d))
 }
 
 // lookAgain is when to look into a block again whose earliest tick is given: then, or
