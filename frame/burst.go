@@ -39,6 +39,13 @@ type Breakable interface {
 	Broken() error
 }
 
+// Roomy is a Kept that takes room.
+type Roomy interface {
+	Kept
+	// Room is how many bytes of the burst's Extra it takes. The burst's owner calls it.
+	Room() int
+}
+
 // Burst is the whole frames that one connection had ready, contiguous, with room
 // for their replies. A connection has at most one burst out, so its frames are
 // worked and answered in order whichever handler takes it.
@@ -159,6 +166,11 @@ func (b *Burst) TakeReply() Reply {
 	return r
 }
 
+// DropIn gives up the frames, when all of them are begun and none is looked at any more: so
+// their buffer doesn't stay for as long as a peer takes to read the last one's reply. A
+// Worker calls it before it lets go of the burst.
+func (b *Burst) DropIn() { b.In, b.Next = nil, 0 }
+
 // GiveUp lets go of what a Worker keeps in the burst, because nobody waits for the rest
 // of the frame. The burst's owner calls it.
 func (b *Burst) GiveUp() {
@@ -170,6 +182,15 @@ func (b *Burst) GiveUp() {
 		b.Kept.Release()
 		b.Kept = nil
 	}
+}
+
+// Room is how many bytes of Extra the burst takes while it is Blocked. Its owner calls it.
+func (b *Burst) Room() int {
+	room := b.Claim + len(b.aside)
+	if kept, ok := b.Kept.(Roomy); ok {
+		room += kept.Room()
+	}
+	return room
 }
 
 // Broken is why the rest of the frame that a Worker is in the middle of can't be had any

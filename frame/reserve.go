@@ -14,6 +14,7 @@ type Reserve struct {
 	limit   int
 	taken   int
 	waiting []*Claim
+	wanted  int // bytes of the claims that wait
 	waits   uint64
 	refused uint64
 }
@@ -62,6 +63,7 @@ func (r *Reserve) Ask(c *Claim) bool {
 		return true
 	}
 	r.waiting = append(r.waiting, c)
+	r.wanted += c.Bytes
 	r.waits++
 	return false
 }
@@ -74,6 +76,7 @@ func (r *Reserve) Withdraw(c *Claim) bool {
 	for i, w := range r.waiting {
 		if w == c {
 			r.waiting = append(r.waiting[:i], r.waiting[i+1:]...)
+			r.wanted -= c.Bytes
 			found = true
 			break
 		}
@@ -82,6 +85,14 @@ func (r *Reserve) Withdraw(c *Claim) bool {
 	r.mu.Unlock()
 	call(served)
 	return found
+}
+
+// Wanted returns how many bytes those in line want beyond what is free. Any goroutine may
+// call it.
+func (r *Reserve) Wanted() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return max(0, r.wanted-(r.limit-r.taken))
 }
 
 // Release gives n bytes back and serves those in line.
@@ -101,6 +112,7 @@ func (r *Reserve) serve() []*Claim {
 	n := 0
 	for n < len(r.waiting) && r.taken+r.waiting[n].Bytes <= r.limit {
 		r.taken += r.waiting[n].Bytes
+		r.wanted -= r.waiting[n].Bytes
 		n++
 	}
 	served := r.waiting[:n:n]

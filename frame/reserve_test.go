@@ -63,6 +63,13 @@ func TestReserveModel(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				s := r.Stats()
+				want := 0
+				for _, c := range line {
+					want += c.Bytes
+				}
+				if got := r.Wanted(); got != max(0, want-(limit-taken)) {
+					t.Fatalf("%d bytes are wanted; want %d of %d in line, with %d taken", got, max(0, want-(limit-taken)), want, taken)
+				}
 				if s.Taken != taken || s.Waiting != len(line) || taken > limit {
 					t.Fatalf("stats %+v; want %d taken, %d waiting", s, taken, len(line))
 				}

@@ -66,6 +66,7 @@ func (w *msgWorker) found(b *frame.Burst, s *search) frame.Status {
 	}
 	w.tally[streamed]++
 	s.sending = true
+	s.dropQuery() // the peer may take long to read the reply
 	return w.send(b, s)
 }
 

@@ -321,3 +321,39 @@ func TestTrace(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", traces, want)
 	}
 }
+
+// While a reply is on its way to its reader nothing is kept for it that only finding it took:
+// the request's frame, if it was the last, and the compiled query.
+func TestAReplyOnItsWayKeepsNoRequest(t *testing.T) {
+	large := queryOf(`service ~= "` + strings.Repeat("(ab|c)?", 300) + `.*"`)
+	for _, row := range []struct {
+		name   string
+		behind [][]byte
+		drops  bool
+	}{
+		{"the last request", nil, true},
+		{"one behind it", [][]byte{encode(t, largeEvents(1, 10))}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b := newBench(nil)
+			b.ask(t, encode(t, largeEvents(1000, 500)))
+			burst := newBurst(append([][]byte{encode(t, large)}, row.behind...)...)
+			status := b.worker.Work(burst)
+			for status == frame.Yielded {
+				status = b.worker.Work(burst)
+			}
+			if status != frame.Blocked {
+				t.Fatalf("status %v, %.100q", status, burst.Out)
+			}
+			if (burst.In == nil) != row.drops {
+				t.Errorf("%d bytes of requests are kept", len(burst.In))
+			}
+			if n := burst.Extra.Stats().Taken; n != 0 {
+				t.Errorf("%d bytes are taken for the query", n)
+			}
+			if got := b.taken(t, burst, nil); len(got) == 0 {
+				t.Error("nothing more came of the reply")
+			}
+		})
+	}
+}

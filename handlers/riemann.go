@@ -98,6 +98,7 @@ func letLeave(b *frame.Burst) bool {
 func (w *msgWorker) workAll(b *frame.Burst) frame.Status {
 	if b.Kept != nil && !b.Gone() {
 		if status := w.resume(b); status != frame.Done {
+			w.letGo(b)
 			return status
 		}
 	}
@@ -111,9 +112,14 @@ func (w *msgWorker) workAll(b *frame.Burst) frame.Status {
 // by its last view of it.
 const keepView = 64 << 10
 
+// letGo lets go of a large burst's frames: of w's own views of them, and of the frames
+// themselves if only the reply to the last one is left to be sent.
 func (w *msgWorker) letGo(b *frame.Burst) {
 	if len(b.In) > keepView {
 		w.msg.Reset()
+	}
+	if s, asks := b.Kept.(*search); asks && s.sending && b.Next == len(b.In) {
+		b.DropIn()
 	}
 }
 

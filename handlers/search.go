@@ -64,11 +64,17 @@ var (
 
 // Release gives back what the query and its stream take.
 func (s *search) Release() {
+	s.dropQuery()
+	s.dropStream()
+}
+
+// dropQuery gives up the query, and the room that it takes.
+func (s *search) dropQuery() {
+	s.query = nil
 	if s.taken > 0 {
 		s.reserve.Release(s.taken)
 		s.taken = 0
 	}
-	s.dropStream()
 }
 
 func (s *search) dropStream() {

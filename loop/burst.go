@@ -254,6 +254,11 @@ func (l *Loop) landed(b *frame.Burst) *Conn {
 	l.dropRoom(b)
 	if b.Status == frame.Blocked {
 		c.where = blocked
+		if b.In == nil {
+			held := l.dropStore(b)
+			l.promise(c)
+			l.hold(c, -held)
+		}
 		return c
 	}
 	if b.Close {
@@ -283,15 +288,22 @@ const keepSpare = 1024
 // dropBurst gives the burst's buffers back and returns how many bytes of the
 // connection's budget that frees.
 func (l *Loop) dropBurst(b *frame.Burst) int {
+	held := l.dropStore(b)
+	b.Clear()
+	if len(l.spare) < keepSpare {
+		l.spare = append(l.spare, b)
+	}
+	return held
+}
+
+// dropStore is dropBurst for the frames alone.
+func (l *Loop) dropStore(b *frame.Burst) int {
 	held := cap(b.Store)
 	if b.Claim > 0 {
 		l.shared.reserve.Release(b.Claim)
 		held = 0
 	}
 	l.buffers.put(b.Store)
-	b.Clear()
-	if len(l.spare) < keepSpare {
-		l.spare = append(l.spare, b)
-	}
+	b.In, b.Store, b.Claim = nil, nil, 0
 	return held
 }

@@ -17,6 +17,7 @@ const (
 	reset                           // the peer reset the connection, or is dead
 	refused                         // a frame was refused by its length
 	slowFrame                       // a frame came too slowly
+	slowHolder                      // it held room of the reserve, for which others waited, and was slow
 	slowReader                      // the replies were taken too slowly
 	madeRoom                        // it never sent a frame and made room for another
 	drained                         // the server drains
@@ -29,7 +30,7 @@ const (
 
 func (r closeReason) String() string {
 	return [closeReasons]string{
-		"end of stream", "reset", "frame refused", "frame timeout", "write timeout",
+		"end of stream", "reset", "frame refused", "frame timeout", "reserve wanted", "write timeout",
 		"made room", "drain", "stop", "idle timeout", "stream memory", "system error",
 	}[r]
 }

@@ -25,7 +25,8 @@ type Config struct {
 	// replies larger than Window.
 	Memory frame.Limit
 	// FrameTimeout is the window over which an incomplete frame must come in at
-	// LeastRate; 0 is no limit.
+	// LeastRate, and a fifth of it that over which it must come in at HolderRate
+	// while others wait for its room; 0 is no limit.
 	FrameTimeout time.Duration
 	// WriteTimeout is the window over which a reply must be taken at LeastRate;
 	// 0 is no limit.
@@ -67,6 +68,10 @@ const (
 	// LeastRate is how fast a peer must send or read, in bytes a second, averaged
 	// over FrameTimeout or WriteTimeout.
 	LeastRate = 4 << 10
+	// HolderRate is how fast a peer must send, or read, in bytes a second, whose frame or
+	// reply holds room of the reserve for which others wait, averaged over a fifth of
+	// FrameTimeout.
+	HolderRate = 256 << 10
 	// MinConnMemory is the least ConnMemory: a burst and the next one.
 	MinConnMemory = 2 * BurstSize
 	// MinLoopMemory is the least share of Memory that a loop works with.
@@ -98,6 +103,10 @@ func (c *Config) connRoom() int { return sizeWithin(c.ConnMemory.Value) }
 
 // reserve is the part of Memory for what is larger than a connection's own budget.
 func (c *Config) reserve() int { return c.Memory.Value / 2 }
+
+// holdWindow is the window over which a frame must come in at HolderRate while others wait
+// for its room.
+func (c *Config) holdWindow() time.Duration { return c.FrameTimeout / 5 }
 
 // credits is how many bursts of a loop may be out at a time.
 func (c *Config) credits() int {

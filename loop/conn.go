@@ -103,6 +103,7 @@ type Conn struct {
 	rests      time.Time // since when nothing is under way, at the latest
 	lastRead   time.Time
 	receiving  pace
+	holding    pace // while it is up to the peer that it holds room of the reserve, and others wait for that
 	sending    pace
 	written    int // bytes that the kernel took, in all
 	acked      int // of them, what the peer had acknowledged when that was looked at last
@@ -116,6 +117,22 @@ func (c *Conn) unread() []byte { return c.in[c.inOff:] }
 
 // reading reports whether the connection's requests are to be read.
 func (c *Conn) reading() bool { return c.state == open && c.paused == 0 }
+
+// busy reports whether something of the connection is in front of what is unread: a burst
+// or replies.
+func (c *Conn) busy() bool { return c.burst != nil || c.unsent > 0 }
+
+// occupies is how many bytes of the reserve the connection holds as long as its peer likes:
+// for a frame that is to come, or for a reply that is to be taken.
+func (c *Conn) occupies() int {
+	switch {
+	case c.reserved && c.partial && c.reading():
+		return c.claim.Bytes
+	case c.where == blocked && c.unsent > 0:
+		return c.burst.Room()
+	}
+	return 0
+}
 
 // incomplete reports whether the peer owes the rest of a frame in time, with nothing
 // in front of it.

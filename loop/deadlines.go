@@ -8,11 +8,12 @@ import (
 // setDeadline puts a connection among those whose deadlines are looked at at each
 // tick, or takes it out.
 func (l *Loop) setDeadline(c *Conn) {
-	due := c.incomplete() || l.owed(c) || c.state == lingering || c.protocol.IdleTimeout > 0 && c.resting()
+	due := c.incomplete() || c.occupies() > 0 || l.owed(c) || c.state == lingering || c.protocol.IdleTimeout > 0 && c.resting()
 	switch {
 	case due && c.watched == 0:
 		now := l.kernel.Now()
 		c.receiving.reset(now, l.cfg.FrameTimeout)
+		c.holding.reset(now, l.cfg.holdWindow())
 		l.resetSending(c, now)
 		c.rests = now
 		l.deadlines = append(l.deadlines, c)
@@ -37,7 +38,8 @@ func (l *Loop) clearDeadline(c *Conn) {
 
 // onTick looks at the deadlines.
 func (l *Loop) onTick(now time.Time) {
-	l.now = now
+	l.lasted, l.now = now.Sub(l.now), now
+	l.wanted = l.shared.reserve.Wanted()
 	for i := len(l.deadlines) - 1; i >= 0; i-- { // backwards: closing moves the last one
 		if i < len(l.deadlines) {
 			l.checkDeadline(l.deadlines[i], now)
@@ -57,6 +59,10 @@ func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 	if !c.incomplete() || !c.reading() {
 		c.receiving.reset(now, l.cfg.FrameTimeout) // the clock stands still while it is we who pause
 	}
+	if l.wanted == 0 || c.occupies() == 0 {
+		c.holding.reset(now, l.cfg.holdWindow())
+	}
+	c.holding.rest(l.lasted - tickEvery) // a loop that was held up doesn't blame its peers
 	if c.unsent == 0 && l.owed(c) {
 		l.lookAcked(c)
 	}
@@ -81,9 +87,11 @@ func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 		l.settle(c)
 	case c.state == lingering && now.After(c.lingerEnd):
 		l.close(c, c.reason)
-	case c.receiving.late(now, l.cfg.FrameTimeout, senderAhead):
+	case c.receiving.late(now, l.cfg.FrameTimeout, ofSender):
 		l.tooSlow(c, slowFrame, l.cfg.FrameTimeout)
-	case c.sending.late(now, l.cfg.WriteTimeout, readerAhead) && l.lateReader(c, now):
+	case c.holding.late(now, l.cfg.holdWindow(), ofHolder) && l.wanted > 0:
+		l.reclaim(c)
+	case c.sending.late(now, l.cfg.WriteTimeout, ofReader) && l.lateReader(c, now):
 		l.tooSlow(c, slowReader, l.cfg.WriteTimeout)
 	default:
 		l.setDeadline(c)
@@ -114,10 +122,21 @@ func (l *Loop) lookAcked(c *Conn) {
 // lateReader reports whether a reader that seems late is.
 func (l *Loop) lateReader(c *Conn, now time.Time) bool {
 	l.lookAcked(c)
-	return c.sending.late(now, l.cfg.WriteTimeout, readerAhead)
+	return c.sending.late(now, l.cfg.WriteTimeout, ofReader)
 }
 
 func (l *Loop) tooSlow(c *Conn, why closeReason, window time.Duration) {
 	l.cfg.Report(why.String(), c.peer, fmt.Sprintf("connection closed: under %d bytes a second over %v", LeastRate, window))
 	l.close(c, why)
+}
+
+// reclaim closes a connection whose peer is too slow with the room of the reserve that it
+// holds, for those who wait: no more than they want.
+func (l *Loop) reclaim(c *Conn) {
+	room := c.occupies()
+	l.wanted -= min(room, l.wanted)
+	l.cfg.Report(slowHolder.String(), c.peer, fmt.Sprintf(
+		"connection closed: under %d bytes a second over %v (a fifth of --frame-timeout) with what it holds %d bytes of the reserve for, half of %s %d, while others wait for it",
+		HolderRate, l.cfg.holdWindow(), room, l.cfg.Memory.Flag, l.cfg.Memory.Value))
+	l.close(c, slowHolder)
 }

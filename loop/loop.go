@@ -37,8 +37,10 @@ type Loop struct {
 	scratch []byte // what is read goes here first, so that idle connections hold nothing
 	vector  [][]byte
 
-	now      time.Time    // when the last tick was
-	grants   atomic.Int32 // claims granted that the loop has not seen
+	now      time.Time     // when the last tick was
+	lasted   time.Duration // from the tick before it
+	wanted   int           // bytes of the reserve that others waited for then
+	grants   atomic.Int32  // claims granted that the loop has not seen
 	orders   atomic.Uint32
 	leaving  []*Conn // connections that made room for others'; the mutex of shared guards it
 	draining bool

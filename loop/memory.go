@@ -59,12 +59,14 @@ func (l *Loop) ownRoom(c *Conn) int {
 
 // hasOwnRoom reports whether a connection paused at its own budget is to be read
 // again: the rest of the frame that has begun must fit, or else enough to be worth a
-// call. A frame that is too large for the budget has its room from the reserve.
+// call. A frame that has its room from the reserve waits only for what is in front of it.
 func (l *Loop) hasOwnRoom(c *Conn) bool {
 	missing := c.need - len(c.unread())
 	switch {
-	case c.reserved, missing > 0 && c.need > l.cfg.connRoom():
+	case c.reserved:
 		return missing > 0
+	case l.needsReserve(c):
+		return !c.busy()
 	case missing > 0:
 		return l.ownRoom(c) >= sizeFor(c.need)-len(c.unread())
 	}
@@ -83,12 +85,15 @@ func (c *Conn) inHeld() int {
 // connection. A frame that has begun has its whole length counted before more of it
 // is read: from the loop's share, or from the reserve if it is too large for the
 // connection's own budget or the share is used up. The reserve serves claims in
-// their order and each one can be completed, so no two frames wait for each other.
+// their order and each one can be completed, so no two frames wait for each other. But a
+// large frame may bring its first bytes without, so that it costs nothing to announce one.
 func (l *Loop) roomToRead(c *Conn) []byte {
 	begun := c.need > len(c.unread())
 	switch {
-	case c.claim != nil, begun && c.need > l.cfg.connRoom():
+	case c.claim != nil:
 		return l.roomInReserve(c)
+	case l.needsReserve(c):
+		return l.roomForLarge(c)
 	case begun && c.need > cap(c.in)-c.inOff:
 		return l.roomForFrame(c)
 	case begun && c.need > len(l.scratch):
@@ -103,9 +108,6 @@ func (l *Loop) roomForFrame(c *Conn) []byte {
 	if size-len(c.unread()) > l.ownRoom(c) {
 		l.setPaused(c, ownBudget, true)
 		return nil
-	}
-	if !l.hasShare(size+split(size)-c.promised) && c.held+size > Floor {
-		return l.roomInReserve(c)
 	}
 	l.resize(c, c.need)
 	return l.roomToRead(c)
@@ -145,23 +147,54 @@ func (l *Loop) waitForMemory(c *Conn, n int) {
 	l.enqueue(forMemory, c)
 }
 
-// roomInReserve returns the rest of the buffer for the frame that has begun, once the
-// reserve has granted it.
-func (l *Loop) roomInReserve(c *Conn) []byte {
-	if c.claim == nil {
-		c.claim = &frame.Claim{Bytes: c.need, Call: l.granted}
-		if l.shared.reserve.Ask(c.claim) {
-			l.moveToReserve(c)
-		} else {
-			l.setPaused(c, memory, true)
-			l.enqueue(forReserve, c)
-			return nil
-		}
+// needsReserve reports whether the frame that has begun is to have its room from the
+// reserve: it is too large for the connection's own budget, or the share is used up.
+func (l *Loop) needsReserve(c *Conn) bool {
+	switch {
+	case c.need <= len(c.unread()):
+		return false
+	case c.need > l.cfg.connRoom():
+		return true
 	}
-	if len(c.in) == c.need { // it is whole, and waits to be handed over
+	size := sizeFor(c.need)
+	return c.need > cap(c.in)-c.inOff && c.held+size > Floor && !l.hasShare(size+split(size)-c.promised)
+}
+
+// firstPart is how many bytes of a large frame come before its claim is made, as long as
+// the share has room for them.
+const firstPart = readSize
+
+// roomForLarge returns where to read the first part of a frame to that will need the
+// reserve, and then makes its claim. Nothing of its connection is in front of it by then:
+// so it doesn't hold the room while the peer takes replies, or we work on something else.
+func (l *Loop) roomForLarge(c *Conn) []byte {
+	if c.busy() {
 		l.setPaused(c, ownBudget, true)
+		return nil
 	}
-	return c.in[len(c.in):c.need]
+	if left := firstPart - len(c.unread()); left > 0 && l.hasShare(firstPart+split(firstPart)-c.inHeld()-c.promised) {
+		return l.scratch[:left]
+	}
+	c.claim = &frame.Claim{Bytes: c.need, Call: l.granted}
+	if l.shared.reserve.Ask(c.claim) {
+		l.moveToReserve(c)
+		return l.roomInReserve(c)
+	}
+	l.setPaused(c, memory, true)
+	l.enqueue(forReserve, c)
+	return nil
+}
+
+// roomInReserve returns what is free of the buffer for a frame that the reserve has granted.
+func (l *Loop) roomInReserve(c *Conn) []byte {
+	switch len(c.in) {
+	case c.need: // it is whole, and waits to be handed over
+		l.setPaused(c, ownBudget, true)
+		return nil
+	case cap(c.in):
+		c.in = l.growInReserve(c)
+	}
+	return c.in[len(c.in):min(cap(c.in), c.need)]
 }
 
 // granted tells the loop that a claim is granted. Any goroutine may call it.
@@ -186,14 +219,29 @@ func (l *Loop) takeGrants() {
 	}
 }
 
-// moveToReserve moves the beginning of a large frame into the buffer that the
-// reserve granted, exactly as long as the frame.
+// moveToReserve moves the beginning of a large frame into memory of the reserve, which was
+// granted for the whole of it.
 func (l *Loop) moveToReserve(c *Conn) {
-	buf := append(make([]byte, 0, c.claim.Bytes), c.unread()...)
-	l.hold(c, -cap(c.in))
-	l.buffers.put(c.in)
-	c.in, c.inOff, c.reserved = buf, 0, true
+	held := cap(c.in)
+	c.in, c.inOff, c.reserved = l.growInReserve(c), 0, true
+	l.hold(c, -held)
 	l.promise(c)
+}
+
+// Growth is by how much the buffer of a frame in the reserve grows each time, up to what was
+// granted: so it takes no time, and no memory, for bytes that may never come. While it grows
+// the old one stands beside it.
+const Growth = 4
+
+// growInReserve moves what is unread into a larger buffer.
+func (l *Loop) growInReserve(c *Conn) []byte {
+	size := c.claim.Bytes
+	for size/Growth >= max(leastRead, 2*len(c.unread())) {
+		size /= Growth
+	}
+	buf := append(make([]byte, 0, size), c.unread()...)
+	l.buffers.put(c.in)
+	return buf
 }
 
 // unclaim gives back what a connection asked, or has got, of the reserve.

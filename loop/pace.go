@@ -10,27 +10,35 @@ type pace struct {
 	moved int // bytes since due was put off last
 }
 
-// How many windows a peer can be ahead of the least rate.
-const (
-	// senderAhead is for who sends: it would hold the room of a begun frame meanwhile.
-	senderAhead = 4
-	// readerAhead is for who reads. A receiver's kernel may take many megabytes at once
+// demand is what is asked of a peer: a least rate in bytes a second, and how many windows it
+// can be ahead of it.
+type demand struct{ rate, ahead int }
+
+var (
+	// ofSender is for who sends: it would hold the room of a begun frame meanwhile.
+	ofSender = demand{LeastRate, 4}
+	// ofReader is for who reads. A receiver's kernel may take many megabytes at once
 	// and then tells of room only when there is much of it: Linux, when a 16th of its
 	// buffer is free, which at the least rate and with the usual 6 MiB takes 96 s.
-	readerAhead = 30
+	ofReader = demand{LeastRate, 30}
+	// ofHolder is for who holds room of the reserve for which others wait.
+	ofHolder = demand{HolderRate, 1}
 )
 
 // reset gives the peer a whole window.
 func (p *pace) reset(now time.Time, window time.Duration) { *p = pace{due: now.Add(window)} }
 
+// rest lets the peer's time stand still for a while.
+func (p *pace) rest(d time.Duration) { p.due = p.due.Add(d) }
+
 // late reports whether too little was moved; a window of 0 is no limit.
-func (p *pace) late(now time.Time, window time.Duration, ahead int) bool {
+func (p *pace) late(now time.Time, window time.Duration, of demand) bool {
 	if window == 0 {
 		return false
 	}
-	p.due = p.due.Add(time.Duration(float64(p.moved) / LeastRate * float64(time.Second)))
+	p.due = p.due.Add(time.Duration(float64(p.moved) / float64(of.rate) * float64(time.Second)))
 	p.moved = 0
-	if most := now.Add(time.Duration(ahead) * window); p.due.After(most) {
+	if most := now.Add(time.Duration(of.ahead) * window); p.due.After(most) {
 		p.due = most
 	}
 	return now.After(p.due)

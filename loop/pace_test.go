@@ -36,7 +36,7 @@ func TestPace(t *testing.T) {
 				for ; next <= after; next += tc.every {
 					p.moved += tc.bytes
 				}
-				if p.late(start.Add(after), window, readerAhead) {
+				if p.late(start.Add(after), window, ofReader) {
 					if tc.lateAt == 0 || after < tc.lateAt-time.Second || after > tc.lateAt+2*time.Second {
 						t.Errorf("late after %v; want %v", after, tc.lateAt)
 					}
@@ -52,14 +52,15 @@ func TestPace(t *testing.T) {
 
 func TestPaceAheadIsBounded(t *testing.T) {
 	const window, ahead = 10 * time.Second, 3
+	of := demand{LeastRate, ahead}
 	start := time.Unix(1e9, 0)
 	var p pace
 	p.reset(start, window)
 	p.moved = 1 << 30
-	if p.late(start, window, ahead) || p.late(start.Add(ahead*window), window, ahead) {
+	if p.late(start, window, of) || p.late(start.Add(ahead*window), window, of) {
 		t.Error("late within what it may be ahead")
 	}
-	if !p.late(start.Add(ahead*window+time.Second), window, ahead) {
+	if !p.late(start.Add(ahead*window+time.Second), window, of) {
 		t.Error("a gigabyte in the beginning is good for ever")
 	}
 }

@@ -32,6 +32,7 @@ func (l *Loop) read(c *Conn) {
 func (l *Loop) received(c *Conn, p []byte) {
 	l.tally.add(bytesRead, len(p))
 	c.receiving.moved += len(p)
+	c.holding.moved += len(p)
 	c.lastRead = l.now
 	if &p[0] != &l.scratch[0] {
 		c.in = c.in[:len(c.in)+len(p)]

@@ -37,7 +37,7 @@ type swarmClient struct {
 	sizes  []int // of the replies to all requests
 	stands bool  // it reads nothing before all is calm
 	long   bool  // the last frame is over the limit: the last reply is the refusal
-	cut    bool  // a reply of its was broken: it may end there
+	cut    bool  // a reply of its was broken, or it was too slow: it may end there
 }
 
 func newSwarm(t *testing.T, seed uint64, onLoop bool) *swarm {
@@ -81,6 +81,9 @@ func newSwarm(t *testing.T, seed uint64, onLoop bool) *swarm {
 		Memory:     frame.Limit{Flag: "--memory", Value: 2*swarmMax + rnd.IntN(1<<20)},
 		MaxConns:   frame.Limit{Flag: "--max-conns", Value: 1000},
 		Report:     func(kind, peer, text string) {},
+	}
+	if rnd.IntN(3) == 0 {
+		cfg.FrameTimeout = 10 * time.Second
 	}
 	if rnd.IntN(4) == 0 {
 		cfg.MaxConns.Value = 1 + rnd.IntN(20)
@@ -176,8 +179,28 @@ func (s *swarm) step() {
 		s.breakReply()
 	}
 	if s.rnd.IntN(50) == 0 {
-		s.kernel.now = s.kernel.now.Add(tickEvery)
-		s.loop.onTick(s.kernel.now)
+		s.tick()
+	}
+}
+
+// tick lets a tick pass, in which those may be closed that are too slow.
+func (s *swarm) tick() {
+	var open []*swarmClient
+	for _, c := range s.clients {
+		if !c.closed {
+			open = append(open, c)
+		}
+	}
+	tooSlow := func() int {
+		return s.loop.tally.get(closedFirst+stat(slowFrame)) + s.loop.tally.get(closedFirst+stat(slowHolder))
+	}
+	before := tooSlow()
+	s.kernel.now = s.kernel.now.Add(tickEvery)
+	s.loop.onTick(s.kernel.now)
+	for _, c := range open {
+		if c.closed && tooSlow() > before {
+			c.cut = true
+		}
 	}
 }
 
@@ -214,8 +237,7 @@ func (s *swarm) breakReply() {
 			return // the worker comes upon it by itself
 		}
 		before := s.loop.tally.get(closedFirst + stat(streamMemory))
-		s.kernel.now = s.kernel.now.Add(tickEvery)
-		s.loop.onTick(s.kernel.now)
+		s.tick()
 		n := s.loop.tally.get(closedFirst + stat(streamMemory))
 		if goesOn := lc.state != closed && lc.where != blocked; !goesOn && (!c.closed || n == before && !c.isReset) {
 			s.t.Fatalf("a connection whose reply is broken outlives a tick (%v), or is not counted (%d, %d): %s", !c.closed, before, n, s.describeOne(c))
@@ -457,6 +479,12 @@ func (s *swarm) checkBounds() {
 		}
 		total += c.held
 		promised += c.promised
+		if c.claim != nil && c.busy() {
+			s.t.Fatalf("a frame asks for the reserve with %d reply bytes and a burst %v in front of it", c.unsent, c.burst != nil)
+		}
+		if c.reserved && cap(c.in) > c.claim.Bytes {
+			s.t.Fatalf("a frame holds %d bytes, of the reserve %d", cap(c.in), c.claim.Bytes)
+		}
 		if c.unsent > Window+largestReply {
 			s.t.Fatalf("%d reply bytes wait for the kernel", c.unsent)
 		}

@@ -83,9 +83,19 @@ func (*toySlices) Release() { toyKept.Add(-1) }
 type toyStream struct {
 	rest   []byte
 	broken atomic.Bool
+	room   int // of extra
+	extra  *frame.Reserve
 }
 
-func (*toyStream) Release() { toyKept.Add(-1) }
+func (s *toyStream) Release() {
+	toyKept.Add(-1)
+	if s.room > 0 {
+		s.extra.Release(s.room)
+	}
+}
+
+// Room is what the stream takes, if a test wants it to.
+func (s *toyStream) Room() int { return s.room }
 
 var errToy = errors.New("as the test wants it")
 
@@ -154,6 +164,9 @@ func (w *toyWorker) reply(b *frame.Burst, seq, size int) bool {
 		b.Kept = s
 		w.stream(b, s)
 		if !s.goOn(b) {
+			if b.Next == len(b.In) {
+				b.DropIn()
+			}
 			return false
 		}
 		b.GiveUp()

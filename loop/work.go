@@ -26,7 +26,7 @@ func never(*Conn) bool { return false }
 // isBrief reports whether the loop is to try a connection's burst itself: a small fresh one,
 // while that takes no more than half of the loop's time.
 func (l *Loop) isBrief(c *Conn) bool {
-	return c.protocol.Brief && c.burst.Next == 0 && len(c.burst.In) <= briefSize && l.spent.allow(l.kernel.Now())
+	return c.protocol.Brief && c.burst.Next == 0 && c.burst.Kept == nil && len(c.burst.In) <= briefSize && l.spent.allow(l.kernel.Now())
 }
 
 // workBrief works a burst on the loop as far as it is brief. It holds a credit meanwhile,

@@ -64,6 +64,7 @@ func (l *Loop) writeReplies(c *Conn) (int, error) {
 func (l *Loop) wrote(c *Conn, n int) {
 	l.tally.add(bytesWritten, n)
 	c.written += n
+	c.holding.moved += n
 	c.unsent -= n
 	done := 0
 	for n > 0 {

@@ -124,6 +124,30 @@ func TestLargeFramesWaitForTheReserve(t *testing.T) {
 	bystander.awaitMetric("reserve taken bytes", func(n int64) bool { return n == 0 })
 }
 
+// Who holds the reserve by large frames that hardly come is closed when others want it, with
+// the reason logged and counted; whoever sends his is answered.
+func TestLargeFramesThatHardlyComeGiveWay(t *testing.T) {
+	const large, room = 8<<20 - 64, 4 // so many have room
+	d := start(t, "--memory", "64MiB", "--max-frame", "8MiB", "--http-max-body", "1MiB", "--frame-timeout", "20s", "--self-events", "100ms")
+	request := framed(largeBody(large))
+	bystander := dial(t, d.addr)
+	for range room + 1 {
+		dial(t, d.addr).write(request[:128<<10])
+	}
+	bystander.awaitMetric("reserve taken bytes", atLeast(room*large))
+	bystander.awaitMetric("reserve waiting", atLeast(1))
+	honest := dial(t, d.addr)
+	honest.write(request)
+	honest.ack()
+	bystander.awaitMetric("connections closed: reserve wanted", atLeast(1))
+	text := d.await(message("reserve wanted")).text("text")
+	for _, part := range []string{"262144 bytes a second", "4s", "--frame-timeout", "--memory 67108864", fmt.Sprint(large + 4)} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q does not name %s", text, part)
+		}
+	}
+}
+
 // heldBack sends all of a request but its last byte, waits for release, sends that
 // one, and reads the acknowledgement.
 func heldBack(c *client, request []byte, release <-chan struct{}) error {

@@ -52,7 +52,7 @@ func (o *Options) terms() []term {
 		{"conns_memory", o.Memory},
 		{"conns_floors", conns * loop.BeyondShare},
 		{"conns_own", conns * loop.ConnSize},
-		{"loops", loops * loop.LoopSize},
+		{"loops", loops * (loop.LoopSize + o.longestFrame()/loop.Growth)},
 		{"handlers", handlers * (handlerSize + o.MaxFrame*grownFrame/4 + query.MaxPatterns)},
 		{"in_flight", flying * flightSize},
 		{"replies_kept", conns * keptSize},

@@ -37,10 +37,24 @@ func reserveHoldsFrame(o *Options, named func(string) *setting) error {
 		named("memory"), named("max-frame"), sizeText(2*longest))
 }
 
+// longestRequest is the most room in bytes that an HTTP request needs, in chunks.
+func (o *Options) longestRequest() int64 {
+	cutter := frame.HTTP{MaxHead: limit("--http-max-head", o.HTTPMaxHead), MaxBody: limit("--http-max-body", o.HTTPMaxBody)}
+	return int64(cutter.MaxFrame() + frame.HeaderLen)
+}
+
+// longestFrame is the most room in bytes that a frame of any protocol needs.
+func (o *Options) longestFrame() int64 {
+	longest := o.MaxFrame + frame.HeaderLen
+	if len(o.HTTP) > 0 {
+		longest = max(longest, o.longestRequest())
+	}
+	return longest
+}
+
 // reserveHoldsRequest: so must an HTTP request.
 func reserveHoldsRequest(o *Options, named func(string) *setting) error {
-	cutter := frame.HTTP{MaxHead: limit("--http-max-head", o.HTTPMaxHead), MaxBody: limit("--http-max-body", o.HTTPMaxBody)}
-	longest := int64(cutter.MaxFrame() + frame.HeaderLen)
+	longest := o.longestRequest()
 	if len(o.HTTP) == 0 || o.Memory/2 >= longest {
 		return nil
 	}

@@ -122,7 +122,7 @@ func settings(o *Options) []*setting {
 		{name: "max-conns-per-address", value: "N", initial: "0", parse: wholeNumber(&o.MaxConnsPerAddress, 0, mostConns),
 			help: "most open connections of one peer address; 0 is no limit"},
 		{name: "frame-timeout", value: "DURATION", initial: "10s", parse: zeroOr(&o.FrameTimeout, duration(&o.FrameTimeout, 100*time.Millisecond, 24*time.Hour)),
-			help: "window over which a begun frame must arrive at 4 KiB a second or more; 0 is off"},
+			help: "window over which a begun frame must arrive at 4 KiB a second or more, and a fifth of that over which at 256 KiB while others wait for its memory; 0 is off"},
 		{name: "write-timeout", value: "DURATION", initial: "10s", parse: zeroOr(&o.WriteTimeout, duration(&o.WriteTimeout, 100*time.Millisecond, 24*time.Hour)),
 			help: "window over which replies must be read at 4 KiB a second or more; 0 is off"},
 

@@ -322,3 +322,6 @@ func (s *whole) goOn(w *worker, b *frame.Burst) frame.Status {
 
 // Release notes that nobody waits for the rest.
 func (s *whole) Release() { s.x.finishAlone(errGone) }
+
+// Room is what is kept of the request and the body.
+func (s *whole) Room() int { return s.x.taken }

@@ -55,6 +55,9 @@ func TestWhatAReplyKeepsHasRoom(t *testing.T) {
 			if refused := bytes.HasPrefix(b.Out, []byte("HTTP/1.1 503 ")); refused != (row.want > reserve) || refused != (status == frame.Done) {
 				t.Fatalf("%s, a reserve of %d: status %v, %.40q", row.name, reserve, status, b.Out)
 			}
+			if taken := b.Extra.Stats().Taken; status == frame.Blocked && taken != b.Room() {
+				t.Fatalf("%s: %d bytes are taken; the burst says %d", row.name, taken, b.Room())
+			}
 			if taken := b.Extra.Stats().Taken; status == frame.Blocked && (taken < row.want || taken > row.want+1000) {
 				t.Errorf("%s: %d bytes are taken; want about %d", row.name, taken, row.want)
 			}

@@ -217,3 +217,11 @@ func (s *sliced) Release() {
 	_ = s.x.ctx.Response.CloseBodyStream() // nobody is there who could be told
 	s.x.finishAlone(errGone)
 }
+
+// Room is what is kept of the request and by the source.
+func (s *sliced) Room() int { return s.x.taken }
+
+var (
+	_ frame.Roomy = (*whole)(nil)
+	_ frame.Roomy = (*sliced)(nil)
+)
