@@ -1,37 +1,49 @@
 package frame
 
 import (
+	"container/list"
 	"sync"
 	"sync/atomic"
 )
 
 // Reserve is a budget of bytes that all loops share, for what is too large for a
-// connection's own budget. Whoever can wait stands in line, and is served in the
-// order of asking; a claim never overtakes an older one, so the largest is served
-// too. Its mutex is taken only for such large things.
+// connection's own budget. Whoever can wait stands in line. There is a line for each address,
+// and they take turns, so that many claims of one address don't keep others waiting; whoever
+// is next is not overtaken, so the largest is served too. Its mutex is taken only for such
+// large things.
 type Reserve struct {
 	mu      sync.Mutex
 	limit   int
 	taken   int
-	waiting []*Claim
+	lines   map[string]*line // by address; those with somebody in it
+	turns   list.List        // of them, the next one first
+	waiting int
 	wanted  int // bytes of the claims that wait
 	waits   uint64
 	refused uint64
 }
 
+// line is the claims of one address that wait, in the order of asking.
+type line struct {
+	claims list.List
+	turn   *list.Element
+}
+
 // Claim is a request for bytes of a Reserve by someone who waits for them.
 type Claim struct {
-	Bytes int    // how many, at most the Reserve's limit
-	Call  func() // called once, by the goroutine that made room, if Ask returned false
+	Bytes   int    // how many, at most the Reserve's limit
+	Address string // of the peer that they are for
+	Call    func() // called once, by the goroutine that made room, if Ask returned false
 
 	granted atomic.Bool
+	place   *list.Element // in its line; nil: it doesn't wait
 }
 
 // Granted reports whether the bytes are taken.
 func (c *Claim) Granted() bool { return c.granted.Load() }
 
 // NewReserve makes a reserve of limit bytes.
-func NewReserve(limit int) *Reserve { return &Reserve{limit: limit} }
+func NewReserve(limit int) *Reserve { return &Reserve{limit: limit, lines: make(map[string]*line)} }
 
 // Limit returns the size of the reserve in bytes.
 func (r *Reserve) Limit() int { return r.limit }
@@ -41,7 +53,7 @@ func (r *Reserve) Limit() int { return r.limit }
 func (r *Reserve) TryTake(n int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.waiting) > 0 || r.taken+n > r.limit {
+	if r.waiting > 0 || r.taken+n > r.limit {
 		r.refused++
 		return false
 	}
@@ -57,13 +69,11 @@ func (r *Reserve) Ask(c *Claim) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.waiting) == 0 && r.taken+c.Bytes <= r.limit {
-		r.taken += c.Bytes
-		c.granted.Store(true)
+	if r.waiting == 0 && r.taken+c.Bytes <= r.limit {
+		r.grant(c)
 		return true
 	}
-	r.waiting = append(r.waiting, c)
-	r.wanted += c.Bytes
+	r.enter(c)
 	r.waits++
 	return false
 }
@@ -72,14 +82,9 @@ func (r *Reserve) Ask(c *Claim) bool {
 // bytes are taken, and to be released.
 func (r *Reserve) Withdraw(c *Claim) bool {
 	r.mu.Lock()
-	found := false
-	for i, w := range r.waiting {
-		if w == c {
-			r.waiting = append(r.waiting[:i], r.waiting[i+1:]...)
-			r.wanted -= c.Bytes
-			found = true
-			break
-		}
+	found := c.place != nil
+	if found {
+		r.leave(c)
 	}
 	served := r.serve()
 	r.mu.Unlock()
@@ -107,20 +112,51 @@ func (r *Reserve) Release(n int) {
 	call(served)
 }
 
-// serve takes the bytes for those at the head of the line that fit.
-func (r *Reserve) serve() []*Claim {
-	n := 0
-	for n < len(r.waiting) && r.taken+r.waiting[n].Bytes <= r.limit {
-		r.taken += r.waiting[n].Bytes
-		r.wanted -= r.waiting[n].Bytes
-		n++
+// serve grants the claims whose turn it is as long as they fit.
+func (r *Reserve) serve() (served []*Claim) {
+	for r.waiting > 0 {
+		next := r.turns.Front().Value.(*line)
+		c := next.claims.Front().Value.(*Claim)
+		if r.taken+c.Bytes > r.limit {
+			break
+		}
+		r.turns.MoveToBack(next.turn)
+		r.leave(c)
+		r.grant(c)
+		served = append(served, c)
 	}
-	served := r.waiting[:n:n]
-	for _, c := range served {
-		c.granted.Store(true)
-	}
-	r.waiting = r.waiting[n:]
 	return served
+}
+
+func (r *Reserve) grant(c *Claim) {
+	r.taken += c.Bytes
+	c.granted.Store(true)
+}
+
+// enter puts a claim into the line of its address.
+func (r *Reserve) enter(c *Claim) {
+	l := r.lines[c.Address]
+	if l == nil {
+		l = new(line)
+		l.turn = r.turns.PushBack(l)
+		r.lines[c.Address] = l
+	}
+	c.place = l.claims.PushBack(c)
+	r.waiting++
+	r.wanted += c.Bytes
+}
+
+// leave takes it out.
+func (r *Reserve) leave(c *Claim) {
+	l := r.lines[c.Address]
+	l.claims.Remove(c.place)
+	if l.claims.Len() == 0 {
+		r.turns.Remove(l.turn)
+		delete(r.lines, c.Address)
+	}
+	c.place = nil
+	r.waiting--
+	r.wanted -= c.Bytes
 }
 
 func call(served []*Claim) {
@@ -141,5 +177,5 @@ type ReserveStats struct {
 func (r *Reserve) Stats() ReserveStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return ReserveStats{Limit: r.limit, Taken: r.taken, Waiting: len(r.waiting), Waits: r.waits, Refused: r.refused}
+	return ReserveStats{Limit: r.limit, Taken: r.taken, Waiting: r.waiting, Waits: r.waits, Refused: r.refused}
 }

@@ -1,35 +1,53 @@
 package frame
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// Claims are served in the order of asking, never more is taken than there is, and
-// whoever could be served does not wait.
+// Claims are served in their order, the addresses in turns; never more is taken than there
+// is, and whoever's turn it is doesn't wait if there is room.
 func TestReserveModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const limit = 100
 		r := NewReserve(limit)
-		taken := 0
-		var line, granted []*Claim
-		served := func() {
-			for len(line) > 0 && line[0].Granted() {
-				taken += line[0].Bytes
-				granted = append(granted, line[0])
-				line = line[1:]
+		taken, calls := 0, 0
+		var line, granted []*Claim // line is in the order of asking
+		var turns []string         // the addresses in line
+		leave := func(c *Claim) {
+			line = slices.DeleteFunc(line, func(other *Claim) bool { return other == c })
+			if !slices.ContainsFunc(line, func(other *Claim) bool { return other.Address == c.Address }) {
+				turns = slices.DeleteFunc(turns, func(address string) bool { return address == c.Address })
+			}
+		}
+		serve := func() { // what must have happened
+			for len(turns) > 0 {
+				next := line[slices.IndexFunc(line, func(c *Claim) bool { return c.Address == turns[0] })]
+				if taken+next.Bytes > limit {
+					return
+				}
+				taken, calls = taken+next.Bytes, calls-1
+				granted = append(granted, next)
+				turns = append(turns[1:], turns[0])
+				leave(next)
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"ask": func(t *rapid.T) {
-				c := &Claim{Bytes: rapid.IntRange(1, limit).Draw(t, "bytes"), Call: func() {}}
+				c := &Claim{Bytes: rapid.IntRange(1, limit).Draw(t, "bytes"), Address: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "address"), Call: func() { calls++ }}
 				fits := len(line) == 0 && taken+c.Bytes <= limit
 				if ok := r.Ask(c); ok != fits {
 					t.Fatalf("ask of %d says %v with %d taken and %d in line", c.Bytes, ok, taken, len(line))
 				}
-				line = append(line, c)
-				served()
+				if fits {
+					calls++ // nobody is called who needn't wait
+				}
+				if line = append(line, c); !slices.Contains(turns, c.Address) {
+					turns = append(turns, c.Address)
+				}
+				serve()
 			},
 			"try": func(t *rapid.T) {
 				n := rapid.IntRange(1, limit).Draw(t, "bytes")
@@ -38,6 +56,7 @@ func TestReserveModel(t *testing.T) {
 				} else if ok {
 					taken += n
 					granted = append(granted, &Claim{Bytes: n})
+					granted[len(granted)-1].granted.Store(true)
 				}
 			},
 			"release": func(t *rapid.T) {
@@ -45,40 +64,66 @@ func TestReserveModel(t *testing.T) {
 					t.Skip()
 				}
 				i := rapid.IntRange(0, len(granted)-1).Draw(t, "which")
-				taken -= granted[i].Bytes
-				r.Release(granted[i].Bytes)
+				n := granted[i].Bytes
+				taken -= n
 				granted = append(granted[:i], granted[i+1:]...)
-				served()
+				r.Release(n)
+				serve()
 			},
 			"withdraw": func(t *rapid.T) {
 				if len(line) == 0 {
 					t.Skip()
 				}
-				i := rapid.IntRange(0, len(line)-1).Draw(t, "which")
-				if !r.Withdraw(line[i]) {
+				c := rapid.SampledFrom(line).Draw(t, "which")
+				leave(c)
+				if !r.Withdraw(c) {
 					t.Fatal("a claim in line could not be withdrawn")
 				}
-				line = append(line[:i], line[i+1:]...)
-				served()
+				serve()
 			},
 			"": func(t *rapid.T) {
-				s := r.Stats()
 				want := 0
 				for _, c := range line {
-					want += c.Bytes
+					if want += c.Bytes; c.Granted() {
+						t.Fatal("a claim was granted out of its turn")
+					}
+				}
+				for _, c := range granted {
+					if !c.Granted() {
+						t.Fatal("a claim waits whose turn it was")
+					}
 				}
 				if got := r.Wanted(); got != max(0, want-(limit-taken)) {
 					t.Fatalf("%d bytes are wanted; want %d of %d in line, with %d taken", got, max(0, want-(limit-taken)), want, taken)
 				}
-				if s.Taken != taken || s.Waiting != len(line) || taken > limit {
+				if s := r.Stats(); s.Taken != taken || s.Waiting != len(line) || taken > limit {
 					t.Fatalf("stats %+v; want %d taken, %d waiting", s, taken, len(line))
 				}
-				if len(line) > 0 && taken+line[0].Bytes <= limit {
-					t.Fatal("the first in line fits and waits")
+				if calls != 0 {
+					t.Fatalf("%d calls too many", calls)
 				}
 			},
 		})
 	})
+}
+
+// However many claims of one address wait, another one's waits for one of them only.
+func TestALongLineKeepsNoOtherAddressWaiting(t *testing.T) {
+	r := NewReserve(3)
+	ask := func(address string) *Claim {
+		c := &Claim{Bytes: 1, Address: address, Call: func() {}}
+		r.Ask(c)
+		return c
+	}
+	for range 100 {
+		ask("a")
+	}
+	other := ask("b")
+	r.Release(1)
+	r.Release(1)
+	if !other.Granted() {
+		t.Error("it still waits after two of another address")
+	}
 }
 
 func TestWithdrawAfterGrant(t *testing.T) {

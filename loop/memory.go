@@ -85,7 +85,7 @@ func (c *Conn) inHeld() int {
 // connection. A frame that has begun has its whole length counted before more of it
 // is read: from the loop's share, or from the reserve if it is too large for the
 // connection's own budget or the share is used up. The reserve serves claims in
-// their order and each one can be completed, so no two frames wait for each other. But a
+// their turn and each one can be completed, so no two frames wait for each other. But a
 // large frame may bring its first bytes without, so that it costs nothing to announce one.
 func (l *Loop) roomToRead(c *Conn) []byte {
 	begun := c.need > len(c.unread())
@@ -164,7 +164,7 @@ func (l *Loop) needsReserve(c *Conn) bool {
 // the share has room for them.
 const firstPart = readSize
 
-// roomForLarge returns where to read the first part of a frame to that will need the
+// roomForLarge returns where to read the first part of a frame that will need the
 // reserve, and then makes its claim. Nothing of its connection is in front of it by then:
 // so it doesn't hold the room while the peer takes replies, or we work on something else.
 func (l *Loop) roomForLarge(c *Conn) []byte {
@@ -175,7 +175,7 @@ func (l *Loop) roomForLarge(c *Conn) []byte {
 	if left := firstPart - len(c.unread()); left > 0 && l.hasShare(firstPart+split(firstPart)-c.inHeld()-c.promised) {
 		return l.scratch[:left]
 	}
-	c.claim = &frame.Claim{Bytes: c.need, Call: l.granted}
+	c.claim = &frame.Claim{Bytes: c.need, Address: c.address, Call: l.granted}
 	if l.shared.reserve.Ask(c.claim) {
 		l.moveToReserve(c)
 		return l.roomInReserve(c)

@@ -93,7 +93,7 @@ func largeBody(size int) []byte {
 	return b[:size]
 }
 
-// Frames larger than --conn-memory wait for the reserve in the order of asking,
+// Frames larger than --conn-memory wait for the reserve, those of an address in their order,
 // nobody else waits for them, and in the end all of them are answered.
 func TestLargeFramesWaitForTheReserve(t *testing.T) {
 	const large = 16<<20 - 64
