@@ -1,9 +1,7 @@
 package web
 
 import (
-	"fmt"
 	"io"
-	"runtime/debug"
 	"sync"
 
 	"darboux/frame"
@@ -77,11 +75,7 @@ func (p *produced) produce() {
 func (p *produced) run() (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			if d, ok := v.(damage); ok {
-				panic(d)
-			}
-			p.x.http.counters[panics].Add(1)
-			p.x.http.Report("panic", p.x.peer, fmt.Sprintf("%v\n%s", v, debug.Stack()))
+			p.x.panicked(v)
 			err = errPanic
 		}
 	}()

@@ -2,10 +2,12 @@ package web
 
 import (
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp"
 	"google.golang.org/protobuf/proto"
 
 	"darboux/handlers/index"
@@ -66,3 +68,31 @@ func TestEventsNotTakenAreReported(t *testing.T) {
 		}
 	}
 }
+
+// A panic is reported with what it says, wherever the code is that panics.
+func TestPanicsAreReported(t *testing.T) {
+	const reason = "the reason of this panic"
+	for name, handler := range map[string]fasthttp.RequestHandler{
+		"handler": func(*fasthttp.RequestCtx) { panic(reason) },
+		"writer":  func(ctx *fasthttp.RequestCtx) { Write(ctx, -1, func(io.Writer) error { panic(reason) }) },
+		"sliced":  func(ctx *fasthttp.RequestCtx) { ctx.Response.SetBodyStream(panicking{reason}, -1) },
+	} {
+		h := testHTTP(handler)
+		var reports []string
+		h.Report = func(kind, peer, text string) { reports = append(reports, kind+" "+peer+": "+text) }
+		resp, _ := newLine(t, h).get(asked("/"))
+		if resp.StatusCode != fasthttp.StatusInternalServerError || h.counters[panics].Load() != 1 {
+			t.Errorf("%s: status %d, %d panics counted", name, resp.StatusCode, h.counters[panics].Load())
+		}
+		if want := "panic 127.0.0.1:1234: " + reason + "\n"; len(reports) == 0 || !strings.HasPrefix(reports[0], want) {
+			t.Errorf("%s: reported %.200q, want one that begins %q", name, reports, want)
+		}
+	}
+}
+
+// panicking is a body that can't be made.
+type panicking struct{ reason string }
+
+func (p panicking) Read([]byte) (int, error) { panic(p.reason) }
+
+func (p panicking) Slice([]byte, int) ([]byte, error) { panic(p.reason) }

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"io"
-	"runtime/debug"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
@@ -84,12 +83,8 @@ func (s *sliced) letLeave(b *frame.Burst) bool {
 func (s *sliced) slice(b *frame.Burst) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			if d, ok := v.(damage); ok {
-				panic(d)
-			}
+			s.x.panicked(v)
 			err = errPanic
-			s.x.http.counters[panics].Add(1)
-			s.x.http.Report("panic", s.x.peer, string(debug.Stack()))
 		}
 	}()
 	limit := s.start + first(b) + 1

@@ -126,7 +126,8 @@ func (w *worker) exchange(b *frame.Burst) *exchange {
 func (w *worker) handle(x *exchange) {
 	defer func() {
 		if v := recover(); v != nil {
-			x.panicked(v, debug.Stack())
+			x.panicked(v)
+			x.fail(fasthttp.StatusInternalServerError, errPanic)
 		}
 	}()
 	if w.Observe != nil {
@@ -140,12 +141,11 @@ type damage struct{ value any }
 
 func (d damage) Error() string { return fmt.Sprint(d.value) }
 
-// panicked notes that the user's code panicked.
-func (x *exchange) panicked(v any, stack []byte) {
+// panicked notes that code which makes the reply panicked with v. Damage goes on.
+func (x *exchange) panicked(v any) {
 	if d, ok := v.(damage); ok {
 		panic(d)
 	}
 	x.http.counters[panics].Add(1)
-	x.http.Report("panic", x.peer, fmt.Sprintf("%v\n%s", v, stack))
-	x.fail(fasthttp.StatusInternalServerError, errPanic)
+	x.http.Report("panic", x.peer, fmt.Sprintf("%v\n%s", v, debug.Stack()))
 }
