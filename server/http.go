@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"darboux/frame"
 	"darboux/handlers"
 	"darboux/handlers/web"
 	"darboux/loop"
@@ -60,11 +61,11 @@ func (s *server) newWeb() {
 
 // loopProducers is how many body writers may keep bursts of one loop waiting: half of
 // those that it may have out, so that requests always find room.
-func loopProducers(o *Options) int {
+func loopProducers(o *Options) frame.Limit {
 	if o.Handlers == 0 {
-		return loop.MaxWaiting
+		return limit("--http-producers", loop.MaxWaiting)
 	}
-	return max(1, o.RingSlots/o.Loops/2)
+	return limit("--ring-slots", max(1, o.RingSlots/o.Loops/2))
 }
 
 // hostNames are the names by which this machine knows itself.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"darboux/frame"
 	"darboux/handlers/web"
 	"darboux/loop"
 )
@@ -223,9 +224,10 @@ func TestWebProducersCap(t *testing.T) {
 		s := &webBodies{gate: make(chan struct{})}
 		h := openWeb(t, 1, 2, s.handle, func(h *web.HTTP, _ *loop.Config) {
 			if h.Producers.Value = 3; perLoop {
-				h.Producers.Value, h.LoopProducers = 100, 3
+				h.Producers.Value, h.LoopProducers = 100, frame.Limit{Flag: "--ring-slots", Value: 3}
 			}
 		})
+		flag := map[bool]string{false: "--http-producers", true: "--ring-slots"}[perLoop]
 		var waiting []*webConn
 		for range 3 {
 			c := h.dial(t)
@@ -235,7 +237,7 @@ func TestWebProducersCap(t *testing.T) {
 		h.await(t, "not all writers run", func() bool { return s.called.Load() == 3 })
 		c := h.dial(t)
 		c.send(request(webTarget(10)))
-		if body := c.whole("GET", 503); !strings.Contains(string(body), "--http-producers") {
+		if body := c.whole("GET", 503); !strings.Contains(string(body), " of 3 at a time") || !strings.Contains(string(body), flag) {
 			t.Errorf("the refusal is %q", body)
 		}
 		c.send(request(webTarget(10, "how=hand")))

@@ -95,8 +95,8 @@ func parseTemplate(text string) (*template, error) {
 		return nil, errors.New("must be [FILTER] PARTS, such as: servers.* .host.measurement*")
 	}
 	parts := strings.Split(words[len(words)-1], ".")
-	if len(parts) > MostParts || len(t.filter) > MostParts {
-		return nil, fmt.Errorf("has more than %d parts", MostParts)
+	if n := max(len(parts), len(t.filter)); n > MostParts {
+		return nil, fmt.Errorf("has %d parts, over the limit of %d", n, MostParts)
 	}
 	return t, errors.Join(checkFilter(t.filter), t.name(parts))
 }

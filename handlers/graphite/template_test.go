@@ -88,7 +88,7 @@ func TestBadTemplatesAreRefused(t *testing.T) {
 		"serv* measurement*":           `has the part "serv*" in its filter`,
 		"a..b measurement*":            `has the part "" in its filter`,
 		"host.measurement.host":        "not adjacent",
-		strings.Repeat("x.", 32) + "y": "more than 32 parts",
+		strings.Repeat("x.", 32) + "y": "has 33 parts, over the limit of 32",
 	} {
 		if _, err := ParseTemplates([]string{"measurement*", text}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"`+text+`"`) {
 			t.Errorf("%q: error %v; want it to name the template and say %q", text, err, want)

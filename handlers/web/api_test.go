@@ -155,7 +155,7 @@ func TestSortedReplyOverItsLimit(t *testing.T) {
 	for i := range 10 {
 		put(t, l, fmt.Sprintf(`{"host":"h%d","description":"%s"}`, i, strings.Repeat("d", 500)))
 	}
-	if resp, body := l.get(indexed("true", "sort=host&limit=10")); resp.StatusCode != 400 || !strings.Contains(body, "--max-frame") {
+	if resp, body := l.get(indexed("true", "sort=host&limit=10")); resp.StatusCode != 400 || !strings.Contains(body, fmt.Sprintf("over the limit of %d bytes (--max-frame)", api.MaxReply.Value)) {
 		t.Errorf("status %d, %q; want the flag", resp.StatusCode, body)
 	}
 	if resp, _ := l.get(indexed("true", "sort=host&limit=2")); resp.StatusCode != 200 {
@@ -165,7 +165,7 @@ func TestSortedReplyOverItsLimit(t *testing.T) {
 		t.Errorf("%d bytes are held by sorted replies that are over", n)
 	}
 	api.sorters.held.Store(SortingSize + 1)
-	if resp, body := l.get(indexed("true", "sort=host&limit=2")); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+	if resp, body := l.get(indexed("true", "sort=host&limit=2")); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, fmt.Sprint(SortingSize+1, " bytes, over the limit of ", SortingSize)) {
 		t.Errorf("status %d, %q while others sort", resp.StatusCode, body)
 	}
 }

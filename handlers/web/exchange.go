@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 
@@ -137,9 +136,9 @@ func (x *exchange) respond(w *worker, b *frame.Burst) (reusable bool) {
 		b.Kept = &sliced{x: x, source: s, start: len(b.Out), chunk: -1}
 		return false
 	}
-	if !w.enter(b.Home) {
+	if err := w.enter(b.Home); err != nil {
 		w.tally[noProducer]++
-		x.fail(fasthttp.StatusServiceUnavailable, fmt.Errorf("as many replies are being made as there may be at a time: %s %d", w.Producers.Flag, w.Producers.Value))
+		x.fail(fasthttp.StatusServiceUnavailable, err)
 		return x.atHand(w, b)
 	}
 	b.Kept = newProduced(x, b)

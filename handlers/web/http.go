@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -20,8 +21,8 @@ type HTTP struct {
 	IdleTimeout time.Duration // how long a connection may rest between two requests; 0 is for ever
 	Producers   frame.Limit   // body writers that may run at a time
 	// LoopProducers is how many of them may write to connections of one loop: fewer than
-	// it may have bursts out, so that others always find room. 0 is no limit.
-	LoopProducers int
+	// it may have bursts out, so that others always find room. A value of 0 is no limit.
+	LoopProducers frame.Limit
 	// Handler answers the requests. It runs on the handlers of the pool and must not wait.
 	Handler fasthttp.RequestHandler
 	// Brief reports whether requests for a path, without a body, are answered about as
@@ -107,20 +108,23 @@ type producers struct {
 	ended   *sync.Cond // told when one ends; nil until somebody waits
 }
 
-// enter counts a producer in, if there is room for it.
-func (h *HTTP) enter(loop frame.Home) bool {
+// enter counts a producer in, or tells why there is no room for it.
+func (h *HTTP) enter(loop frame.Home) error {
 	p := &h.producers
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.running >= h.Producers.Value || h.LoopProducers > 0 && p.loops[loop] >= h.LoopProducers {
-		return false
+	if p.running >= h.Producers.Value {
+		return fmt.Errorf("%d replies are being made by writers of their own, of %d at a time (%s): ask again", p.running, h.Producers.Value, h.Producers.Flag)
+	}
+	if most := h.LoopProducers; most.Value > 0 && p.loops[loop] >= most.Value {
+		return fmt.Errorf("%d replies of the same loop are being made by writers of their own, of %d at a time (by %s): ask again", p.loops[loop], most.Value, most.Flag)
 	}
 	if p.loops == nil {
 		p.loops = map[frame.Home]int{}
 	}
 	p.running++
 	p.loops[loop]++
-	return true
+	return nil
 }
 
 // leave counts a producer out.

@@ -59,8 +59,8 @@ func mediaType(ctx *fasthttp.RequestCtx) string {
 
 // take takes the parameters of a text, which parse splits.
 func (p parameters) take(text []byte, parse func() *fasthttp.Args, known []string) error {
-	if bytes.Count(text, []byte("&")) >= mostParameters {
-		return fmt.Errorf("there are more than %d parameters", mostParameters)
+	if n := 1 + bytes.Count(text, []byte("&")); n > mostParameters {
+		return fmt.Errorf("%d parameters are over the limit of %d", n, mostParameters)
 	}
 	for name, value := range parse().All() {
 		if len(known) == 0 {

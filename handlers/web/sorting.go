@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"container/heap"
+	"fmt"
 	"io"
 	"math"
 	"sort"
@@ -55,7 +56,8 @@ func (s *sorting) gather() (done bool, err error) {
 	case !all.full():
 		return s.slice(all.full, s.take)
 	case all.youngest(s):
-		return false, &StatusError{fasthttp.StatusServiceUnavailable, "too much is being sorted at a time; ask again, or for less"}
+		return false, &StatusError{fasthttp.StatusServiceUnavailable,
+			fmt.Sprintf("replies that are being sorted hold %d bytes, over the limit of %d bytes for all of them: ask again, or for less", all.held.Load(), SortingSize)}
 	}
 	return false, nil
 }
@@ -77,7 +79,8 @@ func (s *sorting) take(event []byte) error {
 		heap.Push(&s.top, sortedEvent{k.clone(), bytes.Clone(event)})
 	}
 	if s.held > s.api.MaxReply.Value {
-		return &StatusError{fasthttp.StatusBadRequest, "the events to be sorted have more bytes than " + s.api.MaxReply.Flag + " allows: lower the limit"}
+		return &StatusError{fasthttp.StatusBadRequest,
+			fmt.Sprintf("events of %d bytes to be sorted are over the limit of %d bytes (%s): lower the parameter limit", s.held, s.api.MaxReply.Value, s.api.MaxReply.Flag)}
 	}
 	return nil
 }
