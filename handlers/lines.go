@@ -132,7 +132,7 @@ func (w *lineWorker) end() {
 	w.burst = nil
 }
 
-// line works one line, which stood in so manieth frame of a burst of datagrams.
+// line works one line, which stood in the from-th frame of a burst of datagrams.
 func (w *lineWorker) line(line []byte, from int) {
 	w.count++
 	why := w.read(&line, from)

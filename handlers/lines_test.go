@@ -220,17 +220,20 @@ func TestAPanicCostsOneLine(t *testing.T) {
 
 func newOpenTSDB() *lineBench {
 	return newLineBench(func(l *Lines) {
-		l.Name, l.Parse, l.Reply = "opentsdb", opentsdb.Parse, opentsdb.Reply("darboux 1")
+		l.Name, l.Parse, l.Reply = "opentsdb", opentsdb.Parse, opentsdb.Reply("darboux 1", 64, "--max-line")
 	})
 }
 
 func TestRepliesOfLines(t *testing.T) {
 	b := newOpenTSDB()
-	burst := &frame.Burst{In: []byte("version\nput a 1 2 host=x\n\nput a 1\r\nbye\nput b 1 3"), Window: 1 << 10}
+	long := strings.Repeat("x", 64)
+	burst := &frame.Burst{In: []byte("version\nput a 1 2 host=x\n\nput a 1\r\nbye\n" + long + "\nput b 1 3"), Window: 1 << 10}
 	if got := b.Protocol().NewWorker().Work(burst); got != frame.Done {
 		t.Errorf("status %v; want Done", got)
 	}
-	if want := "darboux 1\nnumber of fields: \"put a 1\"\nunknown command: \"bye\"\n"; string(burst.Out) != want {
+	want := "darboux 1\nnumber of fields: \"put a 1\"\nunknown command: \"bye\"\n" +
+		"too long: with its newline over the limit of 64 bytes (--max-line): \"" + long + "\"\n"
+	if string(burst.Out) != want {
 		t.Errorf("replied %q; want %q", burst.Out, want)
 	}
 	if len(b.store.applied) != 2 {

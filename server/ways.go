@@ -51,7 +51,7 @@ func (s *server) newLines() {
 	s.graphite = lines("graphite")
 	s.graphite.Parse = s.o.GraphiteTemplates.Parse
 	s.opentsdb = lines("opentsdb")
-	s.opentsdb.Parse, s.opentsdb.Reply = opentsdb.Parse, opentsdb.Reply(version())
+	s.opentsdb.Parse, s.opentsdb.Reply = opentsdb.Parse, opentsdb.Reply(version(), int(s.o.MaxLine), "--max-line")
 }
 
 // listen opens the listeners of a way in.

@@ -62,15 +62,19 @@ func parseTags(p *series.Point, line []byte) series.Problem {
 const mostQuoted = 64
 
 // Reply makes what appends the reply to a line that brought no point: the version, or
-// what is wrong.
-func Reply(version string) func(dst, line []byte, why series.Problem) []byte {
+// what is wrong. maxLine is the most bytes of a line with its newline, by the flag so named.
+func Reply(version string, maxLine int, flag string) func(dst, line []byte, why series.Problem) []byte {
 	return func(dst, line []byte, why series.Problem) []byte {
-		if why != series.NoPoint {
-			return fmt.Appendf(dst, "%v: %q\n", why, line[:min(len(line), mostQuoted)])
+		switch {
+		case why == series.NoPoint && len(line) == 0:
+			return dst
+		case why == series.NoPoint:
+			return append(append(dst, version...), '\n')
 		}
-		if len(line) > 0 {
-			dst = append(append(dst, version...), '\n')
+		dst = fmt.Appendf(dst, "%v: ", why)
+		if why == series.TooLong {
+			dst = fmt.Appendf(dst, "with its newline over the limit of %d bytes (%s): ", maxLine, flag)
 		}
-		return dst
+		return fmt.Appendf(dst, "%q\n", line[:min(len(line), mostQuoted)])
 	}
 }

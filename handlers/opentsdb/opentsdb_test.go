@@ -10,7 +10,7 @@ import (
 )
 
 func TestLines(t *testing.T) {
-	reply := Reply("darboux 1")
+	reply := Reply("darboux 1", 4096, "--max-line")
 	for _, tc := range []struct {
 		line  string
 		want  string // the event or the problem
