@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"darboux/frame"
+	"darboux/handlers"
+	"darboux/handlers/series"
 )
 
 // metrics returns all that the daemon counts, always the same names in the same
@@ -43,6 +45,20 @@ func appendStats(all []metric, stats []frame.Stat) []metric {
 			kind = gauge
 		}
 		all = append(all, metric{s.Name, statHelp[s.Name], kind, s.Value})
+	}
+	return all
+}
+
+// lineMetrics are the counters of a protocol of lines, if it is open.
+func lineMetrics(l *handlers.Lines, addresses []string) []metric {
+	if len(addresses) == 0 {
+		return nil
+	}
+	all := appendStats(nil, l.Stats())
+	all[0].help = "Lines received by " + l.Name + "."
+	all[1].help = "Events of " + l.Name + " lines that the index refused at its limits."
+	for i := range all[2:] {
+		all[2+i].help = lineHelp[series.TooLong+series.Problem(i)]
 	}
 	return all
 }

@@ -1,5 +1,7 @@
 package main
 
+import "darboux/handlers/series"
+
 // statHelp is a sentence for each stat that loops and handlers count.
 var statHelp = map[string]string{
 	"connections accepted":             "Connections accepted.",
@@ -79,4 +81,18 @@ var statHelp = map[string]string{
 	"datagrams undecodable":                   "Datagrams that are no Msg.",
 	"datagram queries ignored":                "Datagrams with a query, which has no reply over UDP.",
 	"panics":                                  "Panics while decoding or querying, each answered as an error.",
+}
+
+// lineHelp is a sentence for each problem that lines may have.
+var lineHelp = [series.Problems]string{
+	series.TooLong:   "Lines skipped because they are longer than --max-line.",
+	series.NotText:   "Lines with control characters or bytes that are no UTF-8.",
+	series.Fields:    "Lines with fewer or more fields than there should be.",
+	series.BadName:   "Lines whose series has no name.",
+	series.BadTag:    "Lines with a tag that is not of the form key=value.",
+	series.BadValue:  "Lines whose value is no number.",
+	series.NotFinite: "Lines whose value is a NaN or an infinity.",
+	series.BadTime:   "Lines whose time is no number of seconds or milliseconds since 1970.",
+	series.Unknown:   "Lines with a command that is not known.",
+	series.Broken:    "Lines at which our own code failed.",
 }

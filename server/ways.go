@@ -7,7 +7,6 @@ import (
 	"darboux/frame"
 	"darboux/handlers"
 	"darboux/handlers/opentsdb"
-	"darboux/handlers/series"
 	"darboux/loop"
 )
 
@@ -94,12 +93,10 @@ func pathOf(o *Options, w way) string {
 	words, loops := w.protocol.Words, count(o.Loops, "loop")
 	read := fmt.Sprintf("read: %s (--loops), up to %s a connection (--conn-memory)", loops, sizeText(o.ConnMemory))
 	cut := fmt.Sprintf("cut: %s, up to %s each (%s)", words.Frame, sizeText(int64(w.protocol.MaxFrame.Value)), w.protocol.MaxFrame.Flag)
+	burst := "about " + sizeText(loop.BurstSize)
 	if w.network == "udp" {
 		read = fmt.Sprintf("read: %s (--loops), each from a socket of its own of %s (--udp-buffer), up to %d datagrams a call", loops, sizeText(o.UDPBuffer), loop.DatagramBatch)
 		cut = fmt.Sprintf("cut: a datagram is %s, up to %d bytes", words.Frame, loop.MaxDatagram)
-	}
-	burst := "about " + sizeText(loop.BurstSize)
-	if w.network == "udp" {
 		burst = fmt.Sprintf("up to %d datagrams", loop.DatagramBatch)
 	}
 	pass := fmt.Sprintf("pass: bursts of %s, up to %d at once (--ring-slots)", burst, o.RingSlots)
@@ -124,32 +121,4 @@ func count(n int, thing string) string {
 		thing += "s"
 	}
 	return fmt.Sprint(n, " ", thing)
-}
-
-// lineMetrics are the counters of a protocol of lines, if it is open.
-func lineMetrics(l *handlers.Lines, addresses []string) []metric {
-	if len(addresses) == 0 {
-		return nil
-	}
-	all := appendStats(nil, l.Stats())
-	all[0].help = "Lines received by " + l.Name + "."
-	all[1].help = "Events of " + l.Name + " lines that the index refused at its limits."
-	for i := range all[2:] {
-		all[2+i].help = lineHelp[series.TooLong+series.Problem(i)]
-	}
-	return all
-}
-
-// lineHelp is a sentence for each problem that lines may have.
-var lineHelp = [series.Problems]string{
-	series.TooLong:   "Lines skipped because they are longer than --max-line.",
-	series.NotText:   "Lines with control characters or bytes that are no UTF-8.",
-	series.Fields:    "Lines with fewer or more fields than there should be.",
-	series.BadName:   "Lines whose series has no name.",
-	series.BadTag:    "Lines with a tag that is not of the form key=value.",
-	series.BadValue:  "Lines whose value is no number.",
-	series.NotFinite: "Lines whose value is a NaN or an infinity.",
-	series.BadTime:   "Lines whose time is no number of seconds or milliseconds since 1970.",
-	series.Unknown:   "Lines with a command that is not known.",
-	series.Broken:    "Lines at which our own code failed.",
 }
