@@ -118,7 +118,7 @@ func settings(o *Options) []*setting {
 			help: "cap of each kernel socket buffer; auto leaves it to the kernel"},
 
 		{name: "max-conns", value: "auto|N", initial: "auto", parse: autoOr(&o.MaxConns, wholeNumber(&o.MaxConns, 1, mostConns)),
-			help: "most open connections; auto is what the limit of open files allows"},
+			help: "most open connections; auto is what the limit of open files and an eighth of the memory allow"},
 		{name: "max-conns-per-address", value: "N", initial: "0", parse: wholeNumber(&o.MaxConnsPerAddress, 0, mostConns),
 			help: "most open connections of one peer address; 0 is no limit"},
 		{name: "frame-timeout", value: "DURATION", initial: "10s", parse: zeroOr(&o.FrameTimeout, duration(&o.FrameTimeout, 100*time.Millisecond, 24*time.Hour)),

@@ -125,15 +125,22 @@ func oneOf(field *string, words ...string) func(string) error {
 	}
 }
 
+// listed are the elements of a list with commas between them, but for empty ones.
+func listed(text string) []string {
+	var all []string
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
 // addresses takes any number of host:port, with commas between them.
 func addresses(field *[]string) func(string) error {
 	return func(text string) error {
 		*field = nil
-		for _, address := range strings.Split(text, ",") {
-			address = strings.TrimSpace(address)
-			if address == "" {
-				continue
-			}
+		for _, address := range listed(text) {
 			if err := checkAddress(address); err != nil {
 				return err
 			}
@@ -157,13 +164,7 @@ func checkAddress(address string) error {
 // templates takes any number of Graphite templates, with commas between them.
 func templates(field **graphite.Templates) func(string) error {
 	return func(text string) error {
-		var texts []string
-		for _, one := range strings.Split(text, ",") {
-			if one = strings.TrimSpace(one); one != "" {
-				texts = append(texts, one)
-			}
-		}
-		t, err := graphite.ParseTemplates(texts)
+		t, err := graphite.ParseTemplates(listed(text))
 		*field = t
 		return err
 	}
@@ -172,13 +173,7 @@ func templates(field **graphite.Templates) func(string) error {
 // keptFields takes what the notice of an expiry keeps, with commas between the words.
 func keptFields(field *riemann.Fields) func(string) error {
 	return func(text string) error {
-		var words []string
-		for _, word := range strings.Split(text, ",") {
-			if word = strings.TrimSpace(word); word != "" {
-				words = append(words, word)
-			}
-		}
-		kept, err := index.ParseKeep(words)
+		kept, err := index.ParseKeep(listed(text))
 		*field = kept
 		return err
 	}
