@@ -35,27 +35,41 @@ shall listen. --out NAME writes NAME.md, NAME.json and NAME.html.`
 	if err := checkOut(out); err != nil {
 		return 0, err
 	}
+	for _, server := range servers {
+		one := *o
+		one.start = server
+		if err := one.checkTarget(); err != nil {
+			return 0, err
+		}
+	}
+	sides, err := inTurns(ctx, o, servers, rounds, to)
+	if err != nil {
+		return 0, err
+	}
+	return exitOK, writeResults(comparePage(servers, sides), sides, out, to)
+}
+
+// inTurns measures each server once in each round, so that a change of the machine's mood
+// meets all of them.
+func inTurns(ctx context.Context, o *options, servers []string, rounds int, to streams) ([]*point, error) {
 	sides := []*point{{}, {}}
 	for round := range rounds {
 		for i, side := range sides {
 			name := string(rune('A' + i))
 			one := *o
 			one.start, one.quiet, one.label = servers[i], true, fmt.Sprintf("%s %d", name, round+1)
-			if err := one.checkTarget(); err != nil {
-				return 0, err
-			}
 			m, err := measureOnce(ctx, &one, to.err)
 			if err != nil {
-				return 0, fmt.Errorf("%s: %w", name, err)
+				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			side.runs = append(side.runs, m.Document)
 			fmt.Fprintf(to.err, "round %d/%d, %s: %s\n", round+1, rounds, name, oneLine(m.Document))
 			if ctx.Err() != nil {
-				return 0, fmt.Errorf("interrupted")
+				return nil, fmt.Errorf("interrupted")
 			}
 		}
 	}
-	return exitOK, writeResults(comparePage(servers, sides), sides, out, to)
+	return sides, nil
 }
 
 // comparePage makes the table of ratios and takes along the plots of the first

@@ -66,6 +66,7 @@ func TestUsageErrors(t *testing.T) {
 		{"sweep --start x:{addr} --batch 5", `takes lists`},
 		{"compare one:{addr}", `compare: needs two server commands, got 1`},
 		{"compare one two", `must say with {addr}`},
+		{"compare one:{addr} two", `--start "two": must say with {addr}`},
 		{"report run.json", `report: needs --html`},
 		{"naive now", `naive: "now" is no flag`},
 	} {
