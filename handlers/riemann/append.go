@@ -12,7 +12,9 @@ func AppendHost(dst, host []byte) []byte { return appendBytesField(dst, tagHost,
 func AppendService(dst, service []byte) []byte { return appendBytesField(dst, tagService, service) }
 
 // AppendAttribute appends one attribute. Of two with the same key the last one counts.
-func AppendAttribute(dst, key, value []byte) []byte {
+func AppendAttribute(dst, key, value []byte) []byte { return appendAttribute(dst, key, value) }
+
+func appendAttribute[T []byte | string](dst []byte, key, value T) []byte {
 	dst = appendLength(dst, tagAttributes, sizeField(len(key))+sizeField(len(value)))
 	dst = appendBytesField(dst, tagKey, key)
 	return appendBytesField(dst, tagValue, value)

@@ -41,9 +41,7 @@ func (r *Record) AppendEvent(dst []byte) []byte {
 		dst = appendFixed32Field(dst, tagTTL, r.TTL)
 	}
 	for _, a := range r.Attributes {
-		dst = appendLength(dst, tagAttributes, sizeField(len(a.Key))+sizeField(len(a.Value)))
-		dst = appendBytesField(dst, tagKey, a.Key)
-		dst = appendBytesField(dst, tagValue, a.Value)
+		dst = appendAttribute(dst, a.Key, a.Value)
 	}
 	if r.Set&HasTimeMicros != 0 {
 		dst = appendVarintField(dst, tagTimeMicros, uint64(r.TimeMicros))

@@ -12,8 +12,8 @@ import (
 const maxFieldNumber = uint64(protowire.MaxValidNumber)
 
 // uvarint decodes the varint at b[i:] as protobuf does (at most ten bytes, the
-// tenth at most 1) and returns the index behind it, or a negative problem. Not inlined, so that the loops
-// which call it in rare cases keep their registers.
+// tenth at most 1) and returns the index behind it, or a negative problem. It is
+// not inlined, so that the loops which call it in rare cases keep their registers.
 //
 //go:noinline
 func uvarint(b []byte, i int) (v uint64, next int) {

@@ -101,7 +101,7 @@ func (l *lines) encode(r *riemann.Record) error {
 	l.wire = r.AppendEvent(l.wire)
 	if n := len(l.wire) - start; n > l.api.MaxEvent.Value {
 		l.wire = l.wire[:start]
-		return tooLarge("event of %d bytes is over the limit of %d bytes (%s)", n, l.api.MaxEvent.Value, l.api.MaxEvent.Flag)
+		return l.api.eventTooLarge(n)
 	}
 	return nil
 }
@@ -170,6 +170,11 @@ func tooLarge(format string, values ...any) error {
 	return &sizeError{fmt.Sprintf(format, values...)}
 }
 
+// eventTooLarge is about an event of n bytes, as Riemann's clients send it.
+func (a *API) eventTooLarge(n int) error {
+	return tooLarge("event of %d bytes is over the limit of %d bytes (%s)", n, a.MaxEvent.Value, a.MaxEvent.Flag)
+}
+
 // reportRefused tells of events that the index refused, of so many that were given to it.
 func (a *API) reportRefused(ctx *fasthttp.RequestCtx, refused, given int) {
 	if refused > 0 {
@@ -230,7 +235,7 @@ func (a *applied) Slice(dst []byte, _ int) ([]byte, error) {
 			return dst, nil
 		}
 	}
-	err := tooLarge("event of %d bytes is over the limit of %d bytes (%s)", m.Largest, a.api.MaxEvent.Value, a.api.MaxEvent.Flag)
+	err := a.api.eventTooLarge(m.Largest)
 	a.api.reportSkipped(a.ctx, m.Skipped, err)
 	if m.Count > a.refused || m.Count+m.Skipped == 0 {
 		return fmt.Appendf(dst, "{\"ok\":true,\"taken\":%d,\"refused\":%d,\"skipped\":%d}\n", m.Count-a.refused, a.refused, m.Skipped), io.EOF

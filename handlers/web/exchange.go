@@ -107,7 +107,7 @@ func (x *exchange) fail(status int, err error) {
 // Fail answers with an error as plain text.
 func Fail(ctx *fasthttp.RequestCtx, status int, text string) {
 	ctx.Response.SetStatusCode(status)
-	ctx.SetContentType("text/plain; charset=utf-8")
+	ctx.SetContentType(plainText)
 	ctx.Response.SetBodyString(text + "\n")
 }
 

@@ -73,7 +73,7 @@ func (h *HTTP) refuse(dst []byte, err error) []byte {
 	dst = append(dst, "HTTP/1.1 "...)
 	dst = strconv.AppendInt(dst, int64(status), 10)
 	dst = append(append(dst, ' '), fasthttp.StatusMessage(status)...)
-	dst = append(dst, "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: "...)
+	dst = append(dst, "\r\nContent-Type: "+plainText+"\r\nConnection: close\r\nContent-Length: "...)
 	dst = strconv.AppendInt(dst, int64(len(text)), 10)
 	return append(append(dst, "\r\n\r\n"...), text...)
 }

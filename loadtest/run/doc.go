@@ -4,8 +4,9 @@
 // Its types are Config; Outcome, what a run found; and inside: lane, one
 // connection after another with the requests in flight on it, answered by one
 // reading goroutine; pacer, which in the open loop deals out what is due; and
-// observer, which makes intervals and samples of the run's time. In the closed loop a lane's reader sends the
-// next requests itself, so a request costs no hand-over.
+// observer, which makes intervals and samples of the run's time. In the closed
+// loop a lane's reader sends the next requests itself, so a request costs no
+// hand-over.
 //
 // A request's bytes are offered to the socket without waiting; only what does
 // not fit is left to a goroutine that waits, so a reader never stops reading.
