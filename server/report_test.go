@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"darboux/handlers/querylog"
 )
 
 func TestReporterLimitsEachKind(t *testing.T) {
@@ -64,4 +66,14 @@ func TestReporterBoundsKinds(t *testing.T) {
 		r.Report(strings.Repeat("k", i+1), "", "")
 	}
 	t.Error("any number of kinds was taken")
+}
+
+// A line about a query has no more of its text than a report.
+func TestQueryLinesAreClipped(t *testing.T) {
+	var out bytes.Buffer
+	trace := traceTo(newLogger(&out, "debug", "json"))
+	trace(&querylog.Trace{Peer: "1.2.3.4:5", Query: strings.Repeat("x", 2*reportText)})
+	if n := strings.Count(out.String(), "x"); n != reportText {
+		t.Errorf("%d bytes of the query are logged, want %d", n, reportText)
+	}
 }

@@ -69,13 +69,12 @@ func (l *lane) serve(conn wire.Conn, in []byte) (useful bool) {
 	l.mu.Lock()
 	l.end(err)
 	l.mu.Unlock()
-	if l.run.pacer != nil {
-		l.run.pacer.nudge()
-	}
+	l.run.nudge()
 	return useful
 }
 
-// goOn does what is to be done after replies. Call it locked.
+// goOn does what is to be done when there is room again: after replies, or when the socket
+// has taken what was written. Call it locked.
 func (l *lane) goOn() {
 	if l.run.pacer == nil {
 		l.refill()
@@ -91,9 +90,7 @@ func (l *lane) begin(conn wire.Conn) {
 	l.sentHere, l.finishing, l.halfSince = 0, false, 0
 	l.out.Clear()
 	l.goOn()
-	if l.run.pacer != nil {
-		l.run.pacer.nudge()
-	}
+	l.run.nudge()
 }
 
 // explain tells why the server ended a connection.

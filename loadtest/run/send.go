@@ -132,12 +132,8 @@ func (l *lane) writeRest() {
 		l.finishing = true
 		return // as in offer
 	}
-	if l.run.pacer == nil {
-		l.refill()
-	} else {
-		l.wind()
-		l.run.pacer.nudge()
-	}
+	l.goOn()
+	l.run.nudge()
 }
 
 // wind ends a connection that has sent its share: its last request is written,

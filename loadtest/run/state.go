@@ -82,6 +82,11 @@ func (r *state) left(n int64) {
 		return
 	}
 	r.inFlight.Add(-n)
+	r.nudge()
+}
+
+// nudge tells the pacer, if there is one, that a lane may take requests again.
+func (r *state) nudge() {
 	if r.pacer != nil {
 		r.pacer.nudge()
 	}

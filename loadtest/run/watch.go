@@ -72,9 +72,7 @@ func (r *state) endSending() {
 		l.wind()
 		l.mu.Unlock()
 	}
-	if r.pacer != nil {
-		r.pacer.nudge()
-	}
+	r.nudge()
 }
 
 func (r *state) closeOverdue(now int64) {
