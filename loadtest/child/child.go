@@ -175,6 +175,3 @@ func (s *Server) Exit() string {
 	<-s.ended
 	return s.cmd.ProcessState.String()
 }
-
-// Output is the end of what it printed.
-func (s *Server) Output() string { return s.output.String() }

@@ -1,7 +1,7 @@
 // Package result is what a load run found, as it is written to JSON: plain data
 // that every output (summary, page, table) reads. The schema is described in
 // docs/BENCHMARKS.md; a change that breaks its readers changes Schema.
-
+//
 // Numbers are never NaN or infinite: what cannot be computed (a percentile of
 // no replies, a rate of no time) is null or left out. Latencies are whole
 // nanoseconds.

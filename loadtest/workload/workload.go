@@ -134,9 +134,6 @@ func (w *Workload) LongestFrame() int {
 	return longest
 }
 
-// Queries are the frames of the query texts, placeholders filled in.
-func (w *Workload) Queries() [][]byte { return w.queries }
-
 // Key returns the number of the key that a server's event has, and whether it
 // is one of this workload's.
 func (w *Workload) Key(host, service string) (int, bool) {
