@@ -2,16 +2,14 @@ package datagram
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
-	"darboux/frame"
 	"darboux/handlers/riemann/pb"
+	"darboux/loadtest/wire"
 	"darboux/loadtest/workload"
 )
 
@@ -51,16 +49,8 @@ func ask(c net.Conn, query []byte) (*pb.Msg, error) {
 	if _, err := c.Write(query); err != nil {
 		return nil, err
 	}
-	var header [frame.HeaderLen]byte
-	if _, err := io.ReadFull(c, header[:]); err != nil {
-		return nil, err
-	}
-	length := binary.BigEndian.Uint32(header[:])
-	if length > mostCount {
-		return nil, fmt.Errorf("the answer has %d bytes, over the limit of %d", length, mostCount)
-	}
-	body := make([]byte, length)
-	if _, err := io.ReadFull(c, body); err != nil {
+	body, err := wire.ReadFrame(c, mostCount)
+	if err != nil {
 		return nil, err
 	}
 	reply := &pb.Msg{}

@@ -6,9 +6,7 @@ package verify
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"fmt"
-	"io"
 	"time"
 
 	"darboux/handlers/riemann/pb"
@@ -106,16 +104,8 @@ func (c *check) sentTo(host int) bool {
 }
 
 func read(in *bufio.Reader) (*pb.Msg, error) {
-	var header [4]byte
-	if _, err := io.ReadFull(in, header[:]); err != nil {
-		return nil, err
-	}
-	length := binary.BigEndian.Uint32(header[:])
-	if length > maxReply {
-		return nil, fmt.Errorf("%d bytes long, over the limit of %d", length, maxReply)
-	}
-	body := make([]byte, length)
-	if _, err := io.ReadFull(in, body); err != nil {
+	body, err := wire.ReadFrame(in, maxReply)
+	if err != nil {
 		return nil, err
 	}
 	var m pb.Msg
