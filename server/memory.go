@@ -33,6 +33,8 @@ const (
 	producerSize = 128 * kib
 	// snapshotSize is what is being written, beside the largest event.
 	snapshotSize = 4 * mib
+	// tracesSize is spans that wait and those on their way, with all texts at their longest.
+	tracesSize = (mostSpans + spanBatch) * 12 * kib
 	// runtimeSize is what the program itself and the Go runtime take, and garbage that
 	// the collector has not seen yet.
 	runtimeSize = 32 * mib
@@ -65,6 +67,9 @@ func (o *Options) terms() []term {
 	}
 	if len(o.HTTP) > 0 {
 		all = append(all, term{"producers", int64(o.HTTPProducers) * producerSize}, term{"sorting", web.SortingSize})
+	}
+	if o.HTTPTraces != "" {
+		all = append(all, term{"traces", tracesSize})
 	}
 	if o.Snapshot != "" {
 		all = append(all, term{"snapshot", snapshotSize + 3*o.MaxEvent})

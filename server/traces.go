@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,6 +23,10 @@ const (
 	traceFlush = 5 * time.Second
 	// traceUpload is how long a batch of spans may take on its way.
 	traceUpload = 10 * time.Second
+	// mostSpans is how many spans may wait to be sent; one more is dropped. spanBatch is how
+	// many are sent together.
+	mostSpans = 2048
+	spanBatch = 512
 )
 
 // startTraces lets HTTP requests be traced, if that is asked for. Spans are sent in
@@ -30,12 +35,12 @@ func (s *server) startTraces() error {
 	if s.o.HTTPTraces == "" {
 		return nil
 	}
-	exporter, err := otlptrace.New(context.Background(), &collector{url: s.o.HTTPTraces, client: fasthttp.Client{Name: "darboux"}})
+	exporter, err := otlptrace.New(context.Background(), newCollector(s.o.HTTPTraces))
 	if err != nil {
 		return fmt.Errorf("--http-traces %s: %w", s.o.HTTPTraces, err)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { s.report.Report("traces", "", err.Error()) }))
-	provider := trace.NewTracerProvider(trace.WithBatcher(exporter),
+	provider := trace.NewTracerProvider(trace.WithBatcher(exporter, trace.WithMaxQueueSize(mostSpans), trace.WithMaxExportBatchSize(spanBatch)),
 		trace.WithResource(resource.NewSchemaless(attribute.String("service.name", "darboux"), attribute.String("service.version", version()))))
 	s.web.Observe = web.Both(s.web.Observe, web.Traces(provider))
 	s.parts = append(s.parts, part{"traces", func(ctx context.Context) error {
@@ -55,6 +60,13 @@ func (s *server) startTraces() error {
 type collector struct {
 	url    string
 	client fasthttp.Client
+}
+
+// mostAnswer is the most bytes of a collector's answer that are read: it has nothing to say.
+const mostAnswer = 64 * kib
+
+func newCollector(url string) *collector {
+	return &collector{url: url, client: fasthttp.Client{Name: "darboux", MaxResponseBodySize: int(mostAnswer)}}
 }
 
 // Start and Stop implement otlptrace.Client: there is nothing to be done.
@@ -79,7 +91,11 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceS
 	if most := time.Now().Add(traceUpload); !ok || end.After(most) {
 		end = most
 	}
-	if err := c.client.DoDeadline(req, resp, end); err != nil {
+	err = c.client.DoDeadline(req, resp, end)
+	if errors.Is(err, fasthttp.ErrBodyTooLarge) {
+		return fmt.Errorf("--http-traces %s: the collector's answer is over the limit of %d bytes", c.url, mostAnswer)
+	}
+	if err != nil {
 		return fmt.Errorf("--http-traces %s: %w", c.url, err)
 	}
 	if status := resp.StatusCode(); status/100 != 2 {

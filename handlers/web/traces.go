@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/attribute"
@@ -14,6 +15,16 @@ import (
 // handlers that have parts of their own to trace.
 type spanKey struct{}
 
+// mostTraced is the most bytes of a request's method, of its path and of an error that a
+// span holds.
+const mostTraced = 1 << 10
+
+// traced is a text as a span may hold it: cut, and UTF-8 whatever it comes from, because a
+// batch of spans with anything else in it is not sent.
+func traced[T []byte | string](text T) string {
+	return strings.ToValidUTF8(string(text[:min(len(text), mostTraced)]), "\uFFFD")
+}
+
 // Traces observes by a span for each exchange. The client's context is taken from the
 // request (W3C Trace Context), and that of the span put into the reply.
 func Traces(provider trace.TracerProvider) Observe {
@@ -21,7 +32,7 @@ func Traces(provider trace.TracerProvider) Observe {
 	w3c := propagation.TraceContext{}
 	return func(ctx *fasthttp.RequestCtx) End {
 		parent := w3c.Extract(context.Background(), requestCarrier{&ctx.Request.Header})
-		method, path := string(ctx.Method()), string(ctx.Path())
+		method, path := traced(ctx.Method()), traced(ctx.Path())
 		inner, span := tracer.Start(parent, method+" "+path, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
 			attribute.String("http.request.method", method),
 			attribute.String("url.path", path),
@@ -32,7 +43,7 @@ func Traces(provider trace.TracerProvider) Observe {
 		return func(r Result) {
 			span.SetAttributes(attribute.Int("http.response.status_code", r.Status), attribute.Int64("http.response.body.size", r.Bytes))
 			if r.Err != nil {
-				span.SetStatus(codes.Error, r.Err.Error())
+				span.SetStatus(codes.Error, traced(r.Err.Error()))
 			} else if r.Status >= 500 {
 				span.SetStatus(codes.Error, fasthttp.StatusMessage(r.Status))
 			}
