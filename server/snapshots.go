@@ -211,8 +211,9 @@ func (s *snapshots) run(ctx context.Context) {
 }
 
 // restWhileServing is how many times as long as it works the writer of a snapshot rests:
-// it takes about a fifth of a core from those who serve.
-const restWhileServing = 4
+// it takes about a ninth of a core from those who serve, and what the kernel needs to write is
+// spread as well.
+const restWhileServing = 8
 
 // write writes a snapshot, resting that many times as long as it works, and counts and
 // logs what becomes of it. The last good one stays if it fails.

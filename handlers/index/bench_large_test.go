@@ -144,7 +144,7 @@ func BenchmarkManyBesideOne(b *testing.B) {
 		}
 	}
 	b.StopTimer()
-	n := float64(b.N * turnMsgs * per)
+	n := float64(b.N * turnEvents)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(*many), "entries")
 	b.ReportMetric(float64(sides[0].spent)/n, "ns-cpu/event-1M")
@@ -192,7 +192,7 @@ func BenchmarkPostings(b *testing.B) {
 			s.spent += m.each(b, &view, func(events []riemann.Event) { s.x.Apply(events, feedMicros, refused) })
 		}
 	}
-	n := float64(b.N * turnMsgs * per)
+	n := float64(b.N * turnEvents)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(sides[0].spent)/n, "ns-cpu/event-with")
 	b.ReportMetric(float64(sides[1].spent)/n, "ns-cpu/event-without")
