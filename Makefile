@@ -70,12 +70,12 @@ bench-queries: ## queries at a million entries, beside a naive scan and what the
 
 INDEX := $(GO) test -run '^$$' -timeout 60m ./handlers/index -benchtime
 bench-index: ## the index at a million and ten million entries: beside a map of structs, with one and two goroutines, growing, expiring, written and loaded
-	$(INDEX) 3s -bench '^BenchmarkBesideStructs$$'
-	$(INDEX) 500x -bench '^BenchmarkPostings$$'
-	$(INDEX) 20x -bench '^BenchmarkTwoGoroutines$$'
+	$(INDEX) 6s -bench '^BenchmarkBesideStructs$$'
+	$(INDEX) 5000x -bench '^BenchmarkPostings$$'
+	$(INDEX) 400x -bench '^BenchmarkTwoGoroutines$$'
 	$(INDEX) 5x -bench '^BenchmarkSnapshot$$'
 	$(INDEX) 1x -bench '^BenchmarkGrowth$$' -many 10000000
-	$(INDEX) 100x -bench '^BenchmarkManyBesideOne$$' -many 10000000
+	$(INDEX) 1000x -bench '^BenchmarkManyBesideOne$$' -many 10000000
 	$(INDEX) 30x -bench '^Benchmark(Expire|NothingDue)$$' -many 10000000
 
 load: build ## run the load client against a server that it starts; results to bin/load.json and bin/load.html
