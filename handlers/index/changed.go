@@ -40,24 +40,39 @@ func (s *shard) addTerms(x *entry, w *write) {
 	for i := range s.keyTerms(w.event.HostBytes(), w.event.ServiceBytes(), &w.hash, &keys) {
 		s.addTerm(&keys[i], x.id)
 	}
-	if state := x.state(); state != nil {
-		k := s.index.hasher.termKey(stateField, state)
-		s.addTerm(&k, x.id)
-	}
+	s.addState(x)
 	s.addTags(x)
+}
+
+// addState puts a new entry into the posting of its state.
+func (s *shard) addState(x *entry) {
+	state := x.state()
+	if state == nil || s.addKnown(stateField, state, x.id) {
+		return
+	}
+	k := s.index.hasher.termKey(stateField, state)
+	s.terms.recent[stateField].learn(s.addTerm(&k, x.id))
+	s.terms.recent[stateField].keep(state, 1)
 }
 
 // addTags puts an entry into the postings of its tags.
 func (s *shard) addTags(x *entry) {
+	fields := x.tagFields()
+	if fields == nil || s.addKnown(tagField, fields, x.id) {
+		return
+	}
 	if x.crowded() {
 		s.terms.slab.add(&s.terms.crowded, x.id)
 		return
 	}
+	n := 0
 	for place, tag := range x.tags() {
 		k := s.index.hasher.termKey(tagField, tag)
 		k.place = place
-		s.addTerm(&k, x.id)
+		s.terms.recent[tagField].learn(s.addTerm(&k, x.id))
+		n++
 	}
+	s.terms.recent[tagField].keep(fields, n)
 }
 
 // removeTerms takes an entry, which still has its bytes, out of its postings.
@@ -69,23 +84,38 @@ func (s *shard) removeTerms(x *entry, hash *keyHash) {
 	for i := range s.keyTerms(x.host(), x.service(), hash, &keys) {
 		s.removeTerm(&keys[i], x.id)
 	}
-	if state := x.state(); state != nil {
-		k := s.index.hasher.termKey(stateField, state)
-		s.removeTerm(&k, x.id)
-	}
+	s.removeState(x)
 	s.removeTags(x)
+}
+
+// removeState takes an entry out of the posting of its state.
+func (s *shard) removeState(x *entry) {
+	state := x.state()
+	if state == nil || s.removeKnown(stateField, state, x.id) {
+		return
+	}
+	k := s.index.hasher.termKey(stateField, state)
+	s.terms.recent[stateField].learn(s.removeTerm(&k, x.id))
+	s.terms.recent[stateField].keep(state, 1)
 }
 
 // removeTags takes an entry, which still has its bytes, out of the postings of its tags.
 func (s *shard) removeTags(x *entry) {
+	fields := x.tagFields()
+	if fields == nil || s.removeKnown(tagField, fields, x.id) {
+		return
+	}
 	if x.crowded() {
 		s.terms.slab.remove(&s.terms.crowded, x.id)
 		return
 	}
+	n := 0
 	for _, tag := range x.tags() {
 		k := s.index.hasher.termKey(tagField, tag)
-		s.removeTerm(&k, x.id)
+		s.terms.recent[tagField].learn(s.removeTerm(&k, x.id))
+		n++
 	}
+	s.terms.recent[tagField].keep(fields, n)
 }
 
 // keyTerms fills in the terms of a host and a service, those of them that are not

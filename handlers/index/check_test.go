@@ -71,6 +71,9 @@ func (s *shard) check() error {
 	if err := s.checkTerms(); err != nil {
 		return err
 	}
+	if err := s.checkRecent(); err != nil {
+		return err
+	}
 	for name, slab := range map[string]*slab{"events": &s.events, "postings": &s.terms.slab} {
 		if err := slab.check(); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -258,6 +261,33 @@ func (s *shard) checkTerm(name termName, ids []uint32) error {
 		return fmt.Errorf("it has %d ids %v, should have %v", t.len(), got, ids)
 	case !slices.Contains(ids, t.witness.id()):
 		return fmt.Errorf("its witness %d is none of its entries", t.witness.id())
+	}
+	return nil
+}
+
+// checkRecent looks for the terms that are known of the last state and the last tags.
+func (s *shard) checkRecent() error {
+	for f := range s.terms.recent {
+		r := &s.terms.recent[f]
+		if len(r.terms) == 0 {
+			continue
+		}
+		texts := [][]byte{r.text}
+		if field(f) == tagField {
+			texts = nil
+			for tag, rest, ok := nextTag(r.text); ok; tag, rest, ok = nextTag(rest) {
+				texts = append(texts, tag)
+			}
+		}
+		if len(texts) != len(r.terms) {
+			return fmt.Errorf("%d terms are known of %q", len(r.terms), r.text)
+		}
+		for i, text := range texts {
+			k := s.index.hasher.termKey(field(f), text)
+			if p, found := s.findTerm(&k); !found || termAt(&p) != r.terms[i] {
+				return fmt.Errorf("the term %q is not where it is taken to be", text)
+			}
+		}
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type terms struct {
 	tables  [termFields]table
 	slab    slab
 	crowded posting // entries with more than mostTags tags
+	recent  [termFields]recent
 }
 
 // term is a slot of the table of terms.
@@ -110,33 +111,37 @@ func (s *shard) witnesses(w witness, k *termKey) bool {
 	return string(x.tagAt(w.place())) == string(k.text)
 }
 
-// addTerm puts an entry into the posting of a term.
-func (s *shard) addTerm(k *termKey, id uint32) {
+// addTerm puts an entry into the posting of a term, which it returns.
+func (s *shard) addTerm(k *termKey, id uint32) *term {
 	p, found := s.findTerm(k)
 	if found {
 		s.terms.slab.add(&termAt(&p).posting, id)
-		return
+		return termAt(&p)
 	}
+	s.terms.recent[k.field].forget()
 	t := (*term)(unsafe.Pointer(s.terms.tables[k.field].insert(k.hash)))
 	s.terms.slab.add(&t.posting, id)
 	t.witness = witness(id | uint32(k.place)<<witnessShift)
+	return t
 }
 
-// removeTerm takes an entry out of the posting of a term, if it is there. The
-// entry still has its bytes.
-func (s *shard) removeTerm(k *termKey, id uint32) {
+// removeTerm takes an entry out of the posting of a term, if it is there, and returns the
+// term; nil if that is gone with it. The entry still has its bytes.
+func (s *shard) removeTerm(k *termKey, id uint32) *term {
 	p, found := s.removeMember(k, id)
 	if !found {
-		return
+		return nil
 	}
 	t := termAt(&p)
 	if t.len() == 0 {
+		s.terms.recent[k.field].forget()
 		s.terms.tables[k.field].remove(p)
-		return
+		return nil
 	}
 	if t.witness.id() == id {
 		t.witness = s.nextWitness(k.field, t)
 	}
+	return t
 }
 
 // removeMember takes an entry out of a term's posting, and reports whether it was
