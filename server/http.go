@@ -95,7 +95,10 @@ func (s *server) waitForWriters(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%d body writers go on: %w", s.web.Producing(), ctx.Err())
+		if n := s.web.Producing(); n > 0 {
+			return fmt.Errorf("%d body writers go on: %w", n, ctx.Err())
+		}
+		return nil
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *snapshots) load(ctx context.Context, now time.Time) error {
 			"offset", damage.Offset, "reason", damage.Reason)
 		s.keepDamaged()
 	case errors.As(err, &damage):
-		return fmt.Errorf("%w; --snapshot-salvage would start with the %d events before that", err, got.Events)
+		return fmt.Errorf("%w; --snapshot-salvage would start with the %d events before that, and with those of whole frames behind it", err, got.Events)
 	case err != nil:
 		return err
 	}
@@ -123,15 +123,17 @@ func checkFolder(path string) error {
 // takes its place: what could not be read of it may still be of use to somebody.
 func (s *snapshots) keepDamaged() {
 	kept := s.file.Path + ".damaged"
-	if err := os.Remove(kept); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := os.Remove(kept)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("the damaged snapshot is not kept", "error", err)
 		return
 	}
+	replaced := err == nil
 	if err := os.Link(s.file.Path, kept); err != nil {
 		s.log.Warn("the damaged snapshot is not kept", "error", err)
 		return
 	}
-	s.log.Info("the damaged snapshot is kept", "file", kept)
+	s.log.Info("the damaged snapshot is kept", "file", kept, "in_place_of_an_earlier_one", replaced)
 }
 
 // start begins to write snapshots.

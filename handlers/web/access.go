@@ -41,12 +41,12 @@ const (
 // refusal says why a request is not allowed; status 0 is: it is.
 func (a *Access) refusal(ctx *fasthttp.RequestCtx, n need) (status int, why string) {
 	local := isLocal(ctx)
-	if local && !a.guarded(n) && !a.ours(ctx.Host()) {
+	if local && !a.guarded(n) && !a.ours(ctx.Host()) && !a.known(bearer(ctx)) {
 		return fasthttp.StatusForbidden, "the Host of the request is not this server's: use localhost, or a token"
 	}
 	switch n {
 	case toRead:
-		if token := bearer(ctx); a.ReadToken != "" && !same(token, a.ReadToken) && !same(token, a.WriteToken) {
+		if token := bearer(ctx); a.ReadToken != "" && !a.known(token) {
 			return fasthttp.StatusUnauthorized, "reading needs the token of --http-read-token"
 		}
 	case toWrite:
@@ -57,6 +57,11 @@ func (a *Access) refusal(ctx *fasthttp.RequestCtx, n need) (status int, why stri
 		}
 	}
 	return 0, ""
+}
+
+// known reports whether a token is one of ours, wanted or not: no page of others has it.
+func (a *Access) known(token []byte) bool {
+	return same(token, a.ReadToken) || same(token, a.WriteToken)
 }
 
 // guarded reports whether a token is wanted for n.

@@ -79,6 +79,8 @@ func TestAccess(t *testing.T) {
 		{"write with its token", "w", other, with("POST", "/events", "{}", auth(writeToken)), 200},
 		{"a foreign page with the token writes", "w", local, with("POST", "/events", "{}", auth(writeToken), "Origin: http://dash.example"), 200},
 		{"read where only writing has a token", "w", local, asked("/index"), 200},
+		{"another name reads with the token for writing", "w", local, asked("/index", "Host: proxy.example", auth(writeToken)), 200},
+		{"another name asks for health with a token nobody set", "", local, asked("/healthz", "Host: evil.example", auth("")), 403},
 		{"a rebound name reads where only writing has a token", "w", local, asked("/index", "Host: evil.example"), 403},
 
 		{"debug here", "", local, asked("/debug/pipelines"), 200},

@@ -80,9 +80,19 @@ func TestIndexParametersAreChecked(t *testing.T) {
 	for _, row := range []struct{ more, want string }{
 		{"query=host+%3D", "parse error"}, {"format=xml", "jsonl, json or protobuf"}, {"limit=0", "from 1"}, {"limit=many", `"many"`},
 		{"sort=host", "goes with a limit"}, {"sort=host&limit=10001", "at most 10000"}, {"fields=host&format=protobuf", "jsonl or json"},
+		{"sort=-&limit=1", "names no field"}, {"sort=tags&limit=1", "no order"}, {"fields=host,,metric", `"host,,metric"`},
 	} {
 		if resp, body := l.get(asked("/index?" + row.more)); resp.StatusCode != 400 || !strings.Contains(body, row.want) {
 			t.Errorf("%s: status %d, %q; want 400 and %q", row.more, resp.StatusCode, body, row.want)
+		}
+	}
+}
+
+func TestCompressedEventsAreRefused(t *testing.T) {
+	l := newLine(t, testHTTP(testAPI().Handler()))
+	for coding, status := range map[string]int{"gzip": 415, "identity": 200} {
+		if resp, body := l.get(with("POST", "/events", `{"host":"a"}`, "Content-Encoding: "+coding)); resp.StatusCode != status {
+			t.Errorf("%s: status %d, %q; want %d", coding, resp.StatusCode, body, status)
 		}
 	}
 }

@@ -15,6 +15,10 @@ func (a *API) events(ctx *fasthttp.RequestCtx) {
 		failParameters(ctx, err)
 		return
 	}
+	if coding := ctx.Request.Header.ContentEncoding(); len(coding) > 0 && string(coding) != "identity" {
+		Fail(ctx, fasthttp.StatusUnsupportedMediaType, fmt.Sprintf("Content-Encoding %.60q: a body must come as it is", coding))
+		return
+	}
 	ctx.SetContentType("application/x-ndjson")
 	if isProtobuf(mediaType(ctx)) {
 		a.takeMsg(ctx)

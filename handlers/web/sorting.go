@@ -2,10 +2,12 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"container/heap"
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"sort"
 
 	"github.com/valyala/fasthttp"
@@ -109,7 +111,7 @@ func (s *sorting) Close() error {
 // nothing.
 type sortKey struct {
 	kind   int // 0 number, 1 text, 2 missing
-	number float64
+	number riemann.Number
 	text   []byte
 }
 
@@ -123,7 +125,7 @@ func keyOf(e *riemann.Event, field string) sortKey {
 	case "metric":
 		return numberKey(e.Metric())
 	case "time":
-		return sortKey{number: float64(e.TimeMicros)}
+		return numberKey(riemann.Number{Kind: riemann.Integer, Int: e.TimeMicros})
 	case "ttl":
 		return numberKey(riemann.Number{Kind: riemann.Float, Float: float64(e.TTL)})
 	case "host":
@@ -144,14 +146,24 @@ func keyOf(e *riemann.Event, field string) sortKey {
 
 // numberKey sorts what is no number like nothing.
 func numberKey(n riemann.Number) sortKey {
-	f := n.Float
-	if n.Kind == riemann.Integer {
-		f = float64(n.Int)
-	}
-	if n.Kind == riemann.Absent || math.IsNaN(f) {
+	if n.Kind == riemann.Absent || n.Kind == riemann.Float && math.IsNaN(n.Float) {
 		return sortKey{kind: 2}
 	}
-	return sortKey{number: f}
+	return sortKey{number: n}
+}
+
+// compareNumbers compares numbers by their values, whatever their kinds: a float has not the
+// room for every integer.
+func compareNumbers(a, b riemann.Number) int {
+	switch {
+	case a.Kind == riemann.Integer && b.Kind == riemann.Integer:
+		return cmp.Compare(a.Int, b.Int)
+	case a.Kind == riemann.Float && b.Kind == riemann.Float:
+		return cmp.Compare(a.Float, b.Float)
+	case a.Kind == riemann.Integer:
+		return new(big.Float).SetInt64(a.Int).Cmp(big.NewFloat(b.Float))
+	}
+	return -compareNumbers(b, a)
 }
 
 func textKey(text []byte) sortKey {
@@ -184,7 +196,7 @@ func (t *topEvents) before(a, b *sortKey) bool {
 	if a.kind == 1 {
 		return bytes.Compare(a.text, b.text) < 0
 	}
-	return a.number < b.number
+	return compareNumbers(a.number, b.number) < 0
 }
 
 // first puts the events into the order in which they are sent.

@@ -49,7 +49,10 @@ func (a *API) readWish(ctx *fasthttp.RequestCtx) (w wish, err error) {
 	if names := p["fields"]; names != "" {
 		w.fields = fields{}
 		for name := range strings.SplitSeq(names, ",") {
-			w.fields[strings.TrimSpace(name)] = true
+			if name = strings.TrimSpace(name); name == "" {
+				return w, fmt.Errorf("fields %.60q: a name is empty", names)
+			}
+			w.fields[name] = true
 		}
 	}
 	if w.explain, err = p.flag("explain"); err != nil {
@@ -83,6 +86,10 @@ func readLimit(text string) (int, error) {
 
 func (w *wish) check() error {
 	switch {
+	case w.falling && w.sort == "":
+		return errors.New(`sort "-": names no field`)
+	case w.sort == "tags":
+		return errors.New(`sort "tags": tags have no order`)
 	case w.sort != "" && w.limit == 0:
 		return fmt.Errorf("sort %.60q: goes with a limit, up to %d", w.sort, mostSorted)
 	case w.sort != "" && w.limit > mostSorted:
