@@ -88,11 +88,11 @@ func (l *Loop) checkDeadline(c *Conn, now time.Time) {
 	case c.state == lingering && now.After(c.lingerEnd):
 		l.close(c, c.reason)
 	case c.receiving.late(now, l.cfg.FrameTimeout, ofSender):
-		l.tooSlow(c, slowFrame, l.cfg.FrameTimeout)
+		l.tooSlow(c, slowFrame, l.cfg.FrameTimeout, "--frame-timeout")
 	case c.holding.late(now, l.cfg.holdWindow(), ofHolder) && l.wanted > 0:
 		l.reclaim(c)
 	case c.sending.late(now, l.cfg.WriteTimeout, ofReader) && l.lateReader(c, now):
-		l.tooSlow(c, slowReader, l.cfg.WriteTimeout)
+		l.tooSlow(c, slowReader, l.cfg.WriteTimeout, "--write-timeout")
 	default:
 		l.setDeadline(c)
 	}
@@ -125,8 +125,9 @@ func (l *Loop) lateReader(c *Conn, now time.Time) bool {
 	return c.sending.late(now, l.cfg.WriteTimeout, ofReader)
 }
 
-func (l *Loop) tooSlow(c *Conn, why closeReason, window time.Duration) {
-	l.cfg.Report(why.String(), c.peer, fmt.Sprintf("connection closed: under %d bytes a second over %v", LeastRate, window))
+// tooSlow closes a connection whose peer is slower than it may be; flag sets the window.
+func (l *Loop) tooSlow(c *Conn, why closeReason, window time.Duration, flag string) {
+	l.cfg.Report(why.String(), c.peer, fmt.Sprintf("connection closed: under %d bytes a second over %v (%s)", LeastRate, window, flag))
 	l.close(c, why)
 }
 

@@ -83,6 +83,9 @@ func TestSlowPeersAreClosed(t *testing.T) {
 	}
 	bystander.awaitMetric("connections closed: write timeout", atLeast(1))
 	bystander.awaitMetric("connections closed: frame timeout", atLeast(1))
+	for _, flag := range []string{"--write-timeout", "--frame-timeout"} {
+		d.await(func(l logLine) bool { return strings.Contains(l.text("text"), "("+flag+")") })
+	}
 }
 
 // largeBody is the body of a Msg of so many bytes that means nothing.

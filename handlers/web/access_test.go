@@ -132,6 +132,7 @@ func TestCORS(t *testing.T) {
 	}{
 		{"*", asked("/index", "Origin: http://dash.example"), 200, "*"},
 		{"*", asked("/metrics"), 200, "*"},
+		{"*", asked("/index", "Host: evil.example"), 403, "*"},
 		{"*", with("OPTIONS", "/index", "", "Origin: http://dash.example", "Access-Control-Request-Method: GET"), 204, "*"},
 		{"*", with("OPTIONS", "/events", "", "Origin: http://dash.example", "Access-Control-Request-Method: POST"), 204, ""},
 		{"*", with("POST", "/events", "{}"), 200, ""},

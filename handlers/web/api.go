@@ -93,8 +93,11 @@ func (a *API) serve(ctx *fasthttp.RequestCtx, r *route) {
 		return
 	}
 	need := r.need
-	if preflight {
+	switch {
+	case preflight:
 		need = toAsk // a browser asks without token
+	case need == toRead:
+		a.Access.allowReading(ctx) // a page may read a refusal, too
 	}
 	if status, why := a.Access.refusal(ctx, need); status != 0 {
 		if status == fasthttp.StatusUnauthorized {
@@ -103,16 +106,13 @@ func (a *API) serve(ctx *fasthttp.RequestCtx, r *route) {
 		Fail(ctx, status, why)
 		return
 	}
-	switch {
-	case preflight:
+	if preflight {
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 		ctx.Response.Header.Set(fasthttp.HeaderAllow, r.methods.String())
 		if r.need == toRead {
 			a.Access.preflight(ctx, r.methods)
 		}
 		return
-	case r.need == toRead:
-		a.Access.allowReading(ctx)
 	}
 	r.handle(ctx)
 }
