@@ -20,6 +20,7 @@ func (s *server) metrics() []metric {
 	all = append(all, lineMetrics(s.opentsdb, s.o.OpenTSDB)...)
 	if len(s.o.HTTP) > 0 {
 		all = appendStats(all, s.web.Stats())
+		all = appendStats(all, s.api.Stats())
 	}
 	all = append(all, s.reserveMetrics()...)
 	if s.pool != nil {

@@ -29,7 +29,7 @@ func (s *server) work() []frame.Stat {
 	for _, l := range []*handlers.Lines{s.graphite, s.opentsdb} {
 		all = append(all, named(l.Stats(), l.Name+" lines", l.Name+" events refused")...)
 	}
-	return append(all, named(s.web.Stats(), "http requests")...)
+	return append(all, named(slices.Concat(s.web.Stats(), s.api.Stats()), "http requests", "http events", "http events refused")...)
 }
 
 // named returns the stats of these names.

@@ -59,6 +59,9 @@ var statHelp = map[string]string{
 	"http bodies without reader":       "HTTP replies whose client was gone before their end.",
 	"http bodies refused":              "HTTP replies refused because of --http-producers.",
 	"http panics":                      "Panics in HTTP handlers, each answered as an error.",
+	"http events":                      "Events over HTTP that were given to the index.",
+	"http events refused":              "Events over HTTP that the index refused at its limits.",
+	"http events over max-event":       "Events over HTTP skipped because they are larger than --max-event.",
 	"http producers":                   "HTTP replies that a writer of their own is making.",
 	"http producers limit":             "The most such writers at a time (--http-producers).",
 

@@ -37,6 +37,7 @@ type API struct {
 	// Pipelines describes the way of a request through the server, in lines.
 	Pipelines func() string
 
+	counts    eventCounts
 	sorters   sorters
 	gathering sync.Mutex // held by the request that gathers Numbers
 }

@@ -74,3 +74,19 @@ func (h *HTTP) Stats() []frame.Stat {
 		frame.Stat{Name: "http producers", Gauge: true, Value: int64(h.Producing())},
 		frame.Stat{Name: "http producers limit", Gauge: true, Value: int64(h.Producers.Value)})
 }
+
+// eventCounts counts the events of requests.
+type eventCounts struct {
+	given, refused atomic.Int64 // to and by the index
+	skipped        atomic.Int64 // because they are too large
+}
+
+// Stats returns the counters of events, always the same ones in the same order. Any
+// goroutine may call it.
+func (a *API) Stats() []frame.Stat {
+	return []frame.Stat{
+		{Name: "http events", Value: a.counts.given.Load()},
+		{Name: "http events refused", Value: a.counts.refused.Load()},
+		{Name: "http events over max-event", Value: a.counts.skipped.Load()},
+	}
+}

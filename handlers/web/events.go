@@ -125,7 +125,7 @@ func (l *lines) apply(dst []byte) []byte {
 	}
 	l.refused = append(l.refused[:0], make([]bool, len(l.views))...)
 	refused := l.api.apply(l.views, l.refused)
-	l.api.reportRefused(l.ctx, refused, len(l.views))
+	l.api.countGiven(l.ctx, refused, len(l.views))
 	l.reportSkipped()
 	if cap(l.wire) > keepBytes {
 		l.wire = nil
@@ -162,7 +162,7 @@ func (l *lines) reportSkipped() {
 			last = err
 		}
 	}
-	l.api.reportSkipped(l.ctx, skipped, last)
+	l.api.countSkipped(l.ctx, skipped, last)
 }
 
 // sizeError is about an event that is larger than may be.
@@ -179,15 +179,18 @@ func (a *API) eventTooLarge(n int) error {
 	return tooLarge("event of %d bytes is over the limit of %d bytes (%s)", n, a.MaxEvent.Value, a.MaxEvent.Flag)
 }
 
-// reportRefused tells of events that the index refused, of so many that were given to it.
-func (a *API) reportRefused(ctx *fasthttp.RequestCtx, refused, given int) {
+// countGiven counts events that were given to the index, and tells of those that it refused.
+func (a *API) countGiven(ctx *fasthttp.RequestCtx, refused, given int) {
+	a.counts.given.Add(int64(given))
+	a.counts.refused.Add(int64(refused))
 	if refused > 0 {
 		a.Report("events refused", ctx.RemoteAddr().String(), fmt.Sprintf("%d of %d events: %v", refused, given, a.Store.WhyRefused()))
 	}
 }
 
-// reportSkipped tells of events that are too large; err is about one of them.
-func (a *API) reportSkipped(ctx *fasthttp.RequestCtx, skipped int, err error) {
+// countSkipped counts events that are too large, and tells of them; err is about one.
+func (a *API) countSkipped(ctx *fasthttp.RequestCtx, skipped int, err error) {
+	a.counts.skipped.Add(int64(skipped))
 	if skipped > 0 {
 		a.Report("events skipped", ctx.RemoteAddr().String(), fmt.Sprintf("%d: %v", skipped, err))
 	}
@@ -232,7 +235,7 @@ func (a *applied) Slice(dst []byte, _ int) ([]byte, error) {
 	until := a.api.Elapsed() + sliceTime
 	for m.Next() {
 		refused := a.api.apply(m.Events, make([]bool, len(m.Events)))
-		a.api.reportRefused(a.ctx, refused, len(m.Events))
+		a.api.countGiven(a.ctx, refused, len(m.Events))
 		a.refused += refused
 		if a.api.Elapsed() >= until {
 			a.msg = m.Rest() // the memory for views is not kept
@@ -240,7 +243,7 @@ func (a *applied) Slice(dst []byte, _ int) ([]byte, error) {
 		}
 	}
 	err := a.api.eventTooLarge(m.Largest)
-	a.api.reportSkipped(a.ctx, m.Skipped, err)
+	a.api.countSkipped(a.ctx, m.Skipped, err)
 	if m.Count > a.refused || m.Count+m.Skipped == 0 {
 		return fmt.Appendf(dst, "{\"ok\":true,\"taken\":%d,\"refused\":%d,\"skipped\":%d}\n", m.Count-a.refused, a.refused, m.Skipped), io.EOF
 	}

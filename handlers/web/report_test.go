@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"google.golang.org/protobuf/proto"
 
+	"darboux/frame"
 	"darboux/handlers/index"
 	"darboux/handlers/riemann/pb"
 )
@@ -66,6 +67,10 @@ func TestEventsNotTakenAreReported(t *testing.T) {
 		if len(got)+len(row.want) > 0 && !reflect.DeepEqual(got, row.want) {
 			t.Errorf("%.40q: reported %q; want %q", row.body, got, row.want)
 		}
+	}
+	want := []frame.Stat{{Name: "http events", Value: 11 + batchLines + 1}, {Name: "http events refused", Value: 4 + batchLines + 1}, {Name: "http events over max-event", Value: 2}}
+	if got := h.api.Stats(); !reflect.DeepEqual(got, want) {
+		t.Errorf("counted %v, want %v", got, want)
 	}
 }
 
