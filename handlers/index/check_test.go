@@ -139,14 +139,6 @@ func (s *shard) checkEntry(id uint32, at ref, x *entry) error {
 	return nil
 }
 
-// room is how many bytes the chunk has for the stored form.
-func (x *entry) room() int {
-	if x.class == ownRun {
-		return x.runPages()<<pageShift - entrySize
-	}
-	return x.class.size() - entrySize
-}
-
 func ptr[T any](v T) *T { return &v }
 
 func (x *entry) tagTexts() (tags []string) {

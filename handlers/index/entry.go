@@ -68,6 +68,14 @@ func (x *entry) runPages() int { return int(x.spans[0].off)<<16 | int(x.spans[0]
 
 func (x *entry) setRunPages(n int) { x.spans[0] = shortSpan{uint16(n >> 16), uint16(n)} }
 
+// room is how many bytes the chunk has for the stored form.
+func (x *entry) room() int {
+	if x.class == ownRun {
+		return x.runPages()<<pageShift - entrySize
+	}
+	return x.class.size() - entrySize
+}
+
 // view makes e the view of the entry's event.
 func (x *entry) view(e *riemann.Event) { x.viewOf(e, x.fields(), everything) }
 

@@ -113,6 +113,34 @@ func TestLimitOfMemory(t *testing.T) {
 	}
 }
 
+// At the limit a known key's event may be replaced by a smaller one, though no chunk of the
+// smaller size is free: it has to do with the larger.
+func TestKnownKeysShrinkAtTheLimit(t *testing.T) {
+	const limit, keys = 24 << 20, 8000
+	x := newIndex(t, Config{Shards: 4, DefaultTTL: 60, Memory: Limit{"--index-memory", limit}})
+	put := func(size int) (refused int) {
+		for i := range keys {
+			r := riemann.Record{Set: riemann.HasHost | riemann.HasDescription, Host: fmt.Sprint("h", i), Description: strings.Repeat("d", size)}
+			refused += x.Apply(viewed(t, wireOf(r)), feedMicros, make([]bool, 1))
+		}
+		return refused
+	}
+	for _, size := range []int{150, 1500, 2500, 3200} {
+		if refused := put(size); refused == 0 && size > 3000 {
+			t.Fatalf("the limit is not reached with %d bytes for each key", size)
+		}
+	}
+	for _, size := range []int{10, 150, 1000} {
+		if refused := put(size); refused > 0 && size < 1000 {
+			t.Errorf("%d of %d events of %d bytes were refused", refused, keys, size)
+		}
+		if held := x.Stats().HeldBytes; held > limit {
+			t.Errorf("%d bytes are held, over the limit of %d", held, limit)
+		}
+		x.mustHold(t)
+	}
+}
+
 func wireOf(r riemann.Record) wire { return r.AppendEvent(nil) }
 
 // Postings have a reserve, but not more: a client that makes up states and tags

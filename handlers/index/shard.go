@@ -224,7 +224,7 @@ func (s *shard) put(x *entry, w *write) {
 // update replaces the event of an entry, unless a limit is reached.
 func (s *shard) update(p probe, x *entry, w *write) bool {
 	n := entrySize + len(w.stored)
-	move := !x.suits(n) || x.pinned()
+	move := x.pinned() || !x.suits(n) && !s.mustStay(x, n)
 	if move && !s.admitsChunk(n) {
 		return false
 	}
@@ -248,6 +248,10 @@ func (s *shard) update(p probe, x *entry, w *write) bool {
 	}
 	return true
 }
+
+// mustStay reports whether an entry of n bytes, header included, has to do with x's chunk,
+// which is too large for it, because there is no memory for another.
+func (s *shard) mustStay(x *entry, n int) bool { return n <= x.room()+entrySize && !s.hasChunk(n) }
 
 // suits reports whether an entry of n bytes, header included, fits into x's chunk
 // without wasting much of it.
